@@ -186,17 +186,21 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.autograd.function import FunctionCtx
     from minigrad.distributions.utils import broadcast_all, lazy_property, probs_to_logits
     from minigrad.nn import _reduction
+    from minigrad.nn.common_types import _size_2_t
     from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
     from minigrad.nn.modules.conv import _ConvNd
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
     from minigrad.nn.modules.module import _IncompatibleKeys
+    from minigrad.nn.modules.rnn import RNNCellBase
     from minigrad.nn.modules.transformer import _get_activation_fn, _get_clones
     from minigrad.nn.modules.utils import _pair
     from minigrad.nn.parameter import UninitializedParameter
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
+    from minigrad.nn.utils.spectral_norm import spectral_norm as from_its_module
     from minigrad.optim.optimizer import ParamsT, _params_t
-    from minigrad.overrides import has_torch_function
+    from minigrad.overrides import has_torch_function, is_tensor_like
     from minigrad.storage import TypedStorage, UntypedStorage
+    from minigrad.types import _dtype, _Number
     from minigrad.utils._pytree import tree_map
     from minigrad.utils.data._utils.collate import default_collate
     from minigrad.utils.data.dataloader import _collate_fn_t
@@ -210,6 +214,9 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     first, second = _get_clones(nn.Linear(2, 2), 2)
     assert first.weight is not second.weight and _pair(3) == (3, 3)
     assert isinstance(minigrad.ones(2).untyped_storage(), UntypedStorage) and TypedStorage
+    assert is_tensor_like(minigrad.ones(1)) and _size_2_t and _dtype and isinstance(2, _Number)
+    assert issubclass(nn.LSTMCell, RNNCellBase)
+    assert from_its_module is nn.utils.spectral_norm is minigrad.nn.utils.spectral_norm
     assert ParamsT is _params_t and _collate_fn_t and not minigrad._dynamo.is_compiling()
     assert _get_activation_fn("gelu") is nn.functional.gelu
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))

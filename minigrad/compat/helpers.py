@@ -13,12 +13,22 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from minigrad.autograd.transforms import NODES, flatten, replaced
-from minigrad.core.devices import DeviceLike
+from minigrad.core import dtypes
+from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
+from minigrad.core.tensor import Tensor
 
 inf = math.inf
 Number = int | float | bool
+_Number = (int, float, bool)
 Device = DeviceLike
+# Sizes of layers in annotations: nn.common_types.
+_size_any_t = _size_1_t = _size_2_t = _size_3_t = _size_4_t = _size_5_t = _size_6_t = (
+    int | tuple[int, ...]
+)
+_size_any_opt_t = _size_2_opt_t = _size_3_opt_t = int | tuple[int | None, ...] | None
+_ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
+_dtype, _device, _size, _int, _float, _bool = dtypes.Dtype, device, Sequence[int], int, float, bool
 MAP_LOCATION = Any
 string_classes = (str, bytes)
 # Warnings about a change of PyTorch 0.2, which old programs switch on (torch.utils.backcompat).
@@ -221,6 +231,16 @@ class record_function(ContextDecorator):
 
 class UnknownSize:
     """`SymInt` and its like, the unknown sizes in a compiler. There are none: programs ask isinstance(n, SymInt)."""
+
+
+def is_tensor_like(inp: object) -> bool:
+    """`overrides.is_tensor_like`: is it a tensor?
+
+    >>> import minigrad
+    >>> is_tensor_like(minigrad.ones(1)), is_tensor_like([1.0])
+    (True, False)
+    """
+    return isinstance(inp, Tensor)
 
 
 _log_api_usage_once = _get_tracing_state = never

@@ -58,6 +58,7 @@ ELSEWHERE = {
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
     "nn._reduction": "nn.functional.arguments",
+    "nn.common_types": "compat.helpers",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
     "nn.modules.module": "nn.module nn.calling nn.state compat.helpers",
@@ -134,6 +135,7 @@ NOTHING_TO_DO = {
         "autograd.profiler.record_function profiler.record_function".split(),
         "compat.helpers.record_function",
     ),
+    "Future": "futures.Future",
     **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
     **dict.fromkeys(
         "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),

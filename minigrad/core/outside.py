@@ -30,8 +30,6 @@ class Outside(ArrayMethods):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return formatting.describe(self)
 
-    __str__ = __repr__
-
     def _repr_html_(self) -> str | None:
         """HTML for a notebook, with shape, heat map and chain. None if only text is wanted."""
         return display.shown_by("tensor_html")(self)

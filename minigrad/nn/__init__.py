@@ -9,7 +9,7 @@ from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.compat.modules import own_names as _own_names
-from minigrad.nn import functional, init, module, parameter, utils
+from minigrad.nn import functional, grad, init, module, parameter, utils
 from minigrad.nn.attention import *
 from minigrad.nn.containers import *
 from minigrad.nn.convolution import *
@@ -31,4 +31,4 @@ _HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear")
 __all__ = _own_names(
     vars(), lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS
 )
-__all__ += ["functional", "init", "utils"]
+__all__ += ["functional", "grad", "init", "utils"]

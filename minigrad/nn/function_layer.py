@@ -26,6 +26,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, dataclass_transform
 
+from minigrad.nn import functional as F
 from minigrad.nn.fields import REQUIRED, define_methods, parameters_of, taken_fields
 from minigrad.nn.module import Module
 
@@ -76,8 +77,11 @@ class FunctionLayer(Module):
             body += "    self._check()\n"
         methods = {"__init__": ([*["*"] * kw_only, *parameters_of(cls._fields)], body)}
         if of is not None:
-            methods["forward"] = cls._forward(of.__name__, wanted, optional)
-            scope[of.__name__] = of
+            # Looked up in F at each call, as in PyTorch: a program may set F.dropout to a function of its own.
+            shared = getattr(F, of.__name__, None) is of
+            name = f"F.{of.__name__}" if shared else of.__name__
+            methods["forward"] = cls._forward(name, wanted, optional)
+            scope |= {"F": F, of.__name__: of}
         define_methods(cls, cls._types, scope, **methods)
 
     @classmethod

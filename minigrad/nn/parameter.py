@@ -50,8 +50,6 @@ class Parameter(Tensor):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         return "Parameter containing:\n" + super().__repr__()
 
-    __str__ = __repr__  # type: ignore[assignment]
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A parameter with its own memory. The gradient is not copied."""
         if id(self) in memo:

@@ -113,8 +113,15 @@ class _Recurrent(Module):
 # ------------------------------------------------------------------------ cells
 
 
-class _Cell(_Recurrent):
-    kind: str  # a key of KINDS
+class RNNCellBase(_Recurrent):
+    """The base class of cells, also of your own: it makes the weights of all gates, and you write `forward`.
+
+    num_chunks    the number of gates, such as 4 in an LSTM: weight_ih is (num_chunks * hidden_size, input_size)
+
+    >>> RNNCellBase(3, 2, bias=False, num_chunks=4).weight_hh.shape
+    minigrad.Size([8, 2])
+    """
+
     weight_ih: Parameter
     weight_hh: Parameter
     bias_ih: Parameter | None
@@ -124,19 +131,38 @@ class _Cell(_Recurrent):
         self,
         input_size: int,
         hidden_size: int,
-        bias: bool = True,
+        bias: bool,
+        num_chunks: int,
         device: DeviceLike = None,
         dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = KINDS[self.kind][0] * hidden_size
+        rows = num_chunks * hidden_size
         of_bias = (rows,) if bias else None
         add_parameters(
             self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
             bias_ih=of_bias, bias_hh=of_bias,
         )  # fmt: skip
         self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        """The sizes, and the settings that differ from the defaults."""
+        return self._settings_text("input_size", "hidden_size", bias=True)
+
+
+class _Cell(RNNCellBase):
+    kind: str  # a key of KINDS
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, KINDS[self.kind][0], device, dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """input (n, input_size) and the state hx (by default zeros) to the next state."""
@@ -174,10 +200,6 @@ class _Cell(_Recurrent):
                 raise RuntimeError(
                     f"hidden{k} has inconsistent hidden_size: got {h.shape[1]}, expected {self.hidden_size}"
                 )
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text("input_size", "hidden_size", bias=True)
 
 
 class RNNCell(_Cell):

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from tests.against_torch.agree import draw
+from tests.against_torch.agree import check, check_error, draw
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*nested.tensor.*:UserWarning")
 
@@ -178,3 +178,47 @@ def test_hooks_of_the_last_projection_do_not_run():
         return names
 
     assert ran(minigrad) == ran(torch) == [""]
+
+
+POOLED = {
+    "separate weights": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
+        x[:1], x, x, 4, 2, None, w[0, :12].sin(), None, None, False, 0.0, w[:4, :4], w[0, :4],
+        use_separate_proj_weight=True, q_proj_weight=w[4:8, :4], k_proj_weight=w[8:, :4], v_proj_weight=w[:4, 4:8], need_weights=False,
+    ),
+    "stacked weights": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
+        x, x, x, 4, 2, w[:, :4], None, w[:1, None, 4:8], w[1:2, None, 4:8], True, 0.0, w[:4, :4], None, attn_mask=w[:5, :5], average_attn_weights=False,
+    ),
+    "keys and values that are given": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
+        x, x, x * 2, 4, 2, w[:, :4], None, None, None, False, 0.0, w[:4, :4], None, static_k=w.reshape(4, -1, 2), static_v=w.reshape(4, -1, 2) * 2,
+    ),
+    "one sequence": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
+        x[:, 0], x[1:, 0], x[1:, 1], 4, 2, w[:, :4], None, None, None, False, 0.0, w[:4, :4], None, key_padding_mask=m.tensor([False, True, False, False]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", POOLED.values(), ids=POOLED)
+def test_attention_with_its_parameters_as_arguments_agrees(case):
+    def results(m, x, w):
+        return [z for z in case(m, x, w) if z is not None]
+
+    check(results, draw(5, 2, 4), draw(12, 12, seed=3) / 4, order=1)  # PyTorch has no second
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_heads": 3}, {"embed_dim_to_check": 5}, {"in_proj_weight": None}, {"use_separate_proj_weight": True},
+        {"bias_k": np.ones((1, 1, 4))}, {"static_k": np.ones((3, 6, 2))}, {"is_causal": True},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wrong_parameters_of_attention_are_refused(changes):
+    def case(m, x, w):
+        given = {
+            "embed_dim_to_check": 4, "num_heads": 2, "in_proj_weight": w, "in_proj_bias": None, "bias_k": None, "bias_v": None,
+            "add_zero_attn": False, "dropout_p": 0.0, "out_proj_weight": w[:4], "out_proj_bias": None,
+        } | {k: m.tensor(v) if isinstance(v, np.ndarray) else v for k, v in changes.items()}  # fmt: skip
+        return m.nn.functional.multi_head_attention_forward(x, x, x, **given)
+
+    check_error(case, draw(5, 2, 4), draw(12, 4))

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from tests.against_torch.agree import draw, torch
+from tests.against_torch.agree import check, draw, torch
 from tests.numeric import direction_like
 
 X, V, S, J = draw(3, 4), draw(3, 4, 7), draw(5, 3, 4), draw(2, 4, 7, 6)
@@ -194,3 +194,24 @@ def test_a_loss_computes_what_pytorchs_computes(name, reduction):
     assert repr(ours) == repr(theirs)
     assert list(ours.state_dict()) == list(theirs.state_dict())
     compare(run(minigrad, ours, args), run(torch, theirs, args))
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("settings", [{}, {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}])
+def test_derivatives_of_convolutions_are_functions_too(axes, settings):
+    x, w = draw(2, 4, *(7, 6)[:axes]), draw(6, 4 // settings.get("groups", 1), *(3, 2)[:axes])
+
+    def case(m, x, w):
+        g = (
+            getattr(m.nn.functional, f"conv{axes}d")(x, w, **settings)
+            .detach()
+            .sin()
+            .requires_grad_()
+        )
+        found = [
+            getattr(m.nn.grad, f"conv{axes}d_input")(x.shape, w, g, **settings),
+            getattr(m.nn.grad, f"conv{axes}d_weight")(x, w.shape, g, **settings),
+        ]
+        return [*found, *m.autograd.grad(sum((f * f).sum() for f in found), g, create_graph=True)]
+
+    check(case, x, w, order=1)

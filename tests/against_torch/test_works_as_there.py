@@ -59,6 +59,34 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def with_shapes(m, x):
+    before = m.Tensor.__repr__
+    m.Tensor.__repr__ = lambda self: f"{tuple(self.shape)} {before(self)}"
+    try:
+        return [str(x), f"{x}", str([x]), str(m.nn.Parameter(x))]
+    finally:
+        m.Tensor.__repr__ = before
+
+
+def with_other_functions(m, x):
+    F = m.nn.functional
+    before = F.relu, F.dropout
+    F.relu, F.dropout = (lambda x, inplace=False: x * 7), (lambda x, p, training, inplace: x * p)
+    try:
+        return m.nn.Sequential(m.nn.ReLU(), m.nn.Dropout(0.25))(x)
+    finally:
+        F.relu, F.dropout = before
+
+
+def exact_by_hand(m, rows, columns):
+    scores = (m.arange(float(rows * columns)) * 37 % 101 / 13).reshape(rows, columns)
+    largest = scores.max(1, keepdim=True).values.requires_grad_()
+    counts = (scores - largest).exp()
+    counts.retain_grad()
+    (counts.sin() * scores).sum().backward()
+    return m.all(largest.grad == (-counts * counts.grad).sum(1, keepdim=True))
+
+
 def named_by_setattr(m):
     class Net(m.nn.Module):
         def __setattr__(self, name, value):
@@ -414,6 +442,9 @@ OF_ITS_TESTS = {
     "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
     "a class with a __setattr__ of its own": lambda m, x: named_by_setattr(m),
+    "a derivation by hand that is compared exactly": lambda m, x: exact_by_hand(m, 32, 27),
+    "another text for all tensors": lambda m, x: with_shapes(m, x[0, :2]),
+    "functions that a program replaced": lambda m, x: with_other_functions(m, x),
     "a function as an attribute of a class": lambda m, x: with_functions(m)(x),
     "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
     "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],

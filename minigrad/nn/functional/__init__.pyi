@@ -451,6 +451,16 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     >>> import minigrad
     >>> mse_loss(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0]))
     tensor(2.)"""
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> Any:
+    """What nn.MultiheadAttention computes, with its parameters as arguments.
+
+    query               (l, n, e) or (l, e)            length first
+    in_proj_weight      (3 * e, e), or the three *_proj_weight with use_separate_proj_weight
+    attn_mask           (l, s) or (n * heads, l, s)    for each query, which keys to ignore
+    key_padding_mask    (n, s)                         keys that are padding, for every query
+    static_k, static_v  (n * heads, s, e / heads)      keys and values in place of the projected ones
+
+    Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to the scores."""
 def multi_margin_loss(input: Tensor, target: Any, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The sum over the wrong classes of max(0, margin - correct score + wrong score)**p, divided by k.
 

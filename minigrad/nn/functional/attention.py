@@ -1,11 +1,16 @@
 """Attention: for each query, a mean of the values, weighted by how well their keys match the query."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.dtypes import Dtype
+from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods.functions import cat
 from minigrad.nn.functional.dropout import dropout
+from minigrad.nn.functional.images import pad
+from minigrad.nn.functional.linear import linear
 
 
 def scaled_dot_product_attention(
@@ -74,3 +79,203 @@ def _masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     weights = scores.softmax(-1)
     nothing = np.logical_not(allowed.any(-1, keepdims=True))
     return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights
+
+
+# ------------------------------------------------------------------------ several heads
+
+
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+    in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None,
+    add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None,
+    training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True,
+    attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
+    static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """What nn.MultiheadAttention computes, with its parameters as arguments.
+
+    query               (l, n, e) or (l, e)            length first
+    in_proj_weight      (3 * e, e), or the three *_proj_weight with use_separate_proj_weight
+    attn_mask           (l, s) or (n * heads, l, s)    for each query, which keys to ignore
+    key_padding_mask    (n, s)                         keys that are padding, for every query
+    static_k, static_v  (n * heads, s, e / heads)      keys and values in place of the projected ones
+
+    Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to the scores.
+    """
+    sizes = embed_dim_to_check, num_heads
+    _check_attention(query, key, value, key_padding_mask, *sizes, use_separate_proj_weight)
+    _check_mask(query, key, attn_mask, num_heads, is_causal)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v belong together: one is set but the other is None")
+    batched, together = query.ndim == 3, query is key and key is value
+    inputs = [x.transpose(0, 1) if batched else x.unsqueeze(0) for x in (query, key, value)]
+    if key_padding_mask is not None and not batched:
+        key_padding_mask = key_padding_mask.unsqueeze(0)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = separate if use_separate_proj_weight else in_proj_weight
+    q, k, v = _projected(inputs, together, weights, in_proj_bias)
+    if is_causal and key_padding_mask is None and not need_weights:
+        # As in PyTorch, the hint counts, whatever the mask says.
+        attn_mask = wrap(np.triu(np.ones((q.shape[1], k.shape[1]), bool), 1))
+    mask = _joined_mask(q, k, num_heads, attn_mask, key_padding_mask)
+    added = (bias_k is not None) + bool(add_zero_attn)
+    if mask is not None and added:
+        mask = pad(mask, (0, added))  # every query may attend to the added keys
+    k, v = _with_extra(k, bias_k, add_zero_attn), _with_extra(v, bias_v, add_zero_attn)
+    q, k, v = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (q, k, v))
+    k, v = _replaced(k, static_k, "static_k"), _replaced(v, static_v, "static_v")
+    shares = dropout(_shares(q, k, mask, need_weights), dropout_p, training)
+    # Length first in memory, as in PyTorch: dropout on the output draws numbers in memory order.
+    output = linear((shares @ v).permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
+    shown = (shares.mean(1) if average_attn_weights else shares) if need_weights else None
+    if not batched:
+        return output.squeeze(1), None if shown is None else shown.squeeze(0)
+    return output, shown
+
+
+def _shares(q: Tensor, k: Tensor, mask: Tensor | None, need_weights: bool) -> Tensor:
+    """The weights of the values in each head. A query with no allowed keys gets NaN if they are needed, else zeros."""
+    scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.mT
+    if need_weights and mask is not None:
+        return (scores + mask).softmax(-1)
+    return _masked_weights(scores, mask)
+
+
+def _projected(
+    inputs: Sequence[Tensor],
+    together: bool,
+    weights: Tensor | Sequence[Tensor | None] | None,
+    bias: Tensor | None,
+) -> Sequence[Tensor]:
+    """q, k and v, each (n, length, e).
+
+    together   are all three inputs the same tensor? Then it is multiplied by the stacked weights at once
+    weights    (3 * e, e), or one for each of q, k and v
+    """
+    if weights is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    if isinstance(weights, Tensor):
+        if together:
+            return linear(inputs[0], weights, bias).chunk(3, -1)
+        weights = weights.chunk(3)
+    else:
+        for name, x, w in zip("qkv", inputs, weights, strict=True):
+            if w is None or w.shape[-1] != x.shape[-1]:
+                raise AssertionError(
+                    f"{name}_proj_weight is {w if w is None else Size(w.shape)}, but use_separate_proj_weight is True "
+                    f"and it must have {x.shape[-1]} columns"
+                )
+    biases = [None] * 3 if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]  # type: ignore[arg-type]
+
+
+def _replaced(x: Tensor, static: Tensor | None, name: str) -> Tensor:
+    """The given keys or values (n * heads, s, d) in place of the computed ones (n, heads, s, d)."""
+    if static is None:
+        return x
+    n, heads, _, d = x.shape
+    if (static.shape[0], static.shape[2]) != (n * heads, d):
+        raise AssertionError(
+            f"expecting {name} of shape {(n * heads, 's', d)}, but got {Size(static.shape)}"
+        )
+    return static.unflatten(0, (n, heads))
+
+
+def _with_extra(x: Tensor, bias: Tensor | None, zeros: bool) -> Tensor:
+    """Append the learned key or value and one of zeros, if they are wanted."""
+    shape = (x.shape[0], 1, x.shape[-1])
+    if bias is not None:
+        x = cat([x, bias.expand(*shape)], 1)
+    return cat([x, x.new_zeros(*shape)], 1) if zeros else x
+
+
+def _joined_mask(
+    q: Tensor, k: Tensor, heads: int, attn_mask: Tensor | None, padding: Tensor | None
+) -> Tensor | None:
+    """Combine both masks into one mask of numbers to add to the scores (n, heads, l, s)."""
+    n, rows, columns = q.shape[0], q.shape[1], k.shape[1]
+    mask = None
+    if attn_mask is not None:
+        mask = _additive(attn_mask, "attn_mask", q.dtype)
+        wanted = {2: (rows, columns), 3: (n * heads, rows, columns)}.get(mask.ndim)
+        if wanted is None:
+            raise AssertionError(
+                f"expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.ndim}-D tensor instead"
+            )
+        if tuple(mask.shape) != wanted:
+            raise RuntimeError(
+                f"The shape of the {mask.ndim}D attn_mask is {Size(mask.shape)}, but should be {wanted}."
+            )
+        if mask.ndim == 3:
+            mask = mask.reshape(n, heads, rows, columns)
+    if padding is not None:
+        if tuple(padding.shape) != (n, columns):
+            raise AssertionError(
+                f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
+            )
+        key_mask = _additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
+        mask = key_mask if mask is None else mask + key_mask
+    return mask
+
+
+def _additive(mask: Tensor, name: str, dtype: Dtype) -> Tensor:
+    """A mask as numbers to add to the scores. A boolean mask becomes -inf where it is True."""
+    if mask.dtype.kind == "b":
+        return wrap(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
+    if mask.dtype.kind != "f":
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    return mask
+
+
+def _check_mask(
+    query: Tensor, key: Tensor, mask: Tensor | None, heads: int, is_causal: bool
+) -> None:
+    """Raise an error for a hint without a mask, and for masks of heads that do not fit a query without a batch."""
+    if is_causal and mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. To fix it, make a mask with "
+            "nn.Transformer.generate_square_subsequent_mask(length)."
+        )
+    wanted = (heads, len(query), len(key))
+    if mask is not None and (query.ndim, mask.ndim) == (2, 3) and tuple(mask.shape) != wanted:
+        raise AssertionError(
+            f"Expected `attn_mask` shape to be {wanted} but got {Size(mask.shape)}"
+        )
+
+
+def _check_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    padding: Tensor | None,
+    e: int,
+    heads: int,
+    separate: bool,
+) -> None:
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
+    if not query.ndim == key.ndim == value.ndim:
+        raise AssertionError(
+            f"For {'batched' if query.ndim == 3 else 'unbatched'} ({query.ndim}-D) `query`, expected "
+            f"`key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D "
+            "tensors respectively"
+        )
+    if query.shape[-1] != e:
+        raise AssertionError(f"was expecting embedding dimension of {e}, but got {query.shape[-1]}")
+    if e % heads:
+        raise AssertionError(f"embed_dim {e} not divisible by num_heads {heads}")
+    axes = (
+        -1 if separate else None
+    )  # with weights of their own, keys and values may have other sizes
+    if key.shape[:axes] != value.shape[:axes]:
+        raise AssertionError(
+            f"key shape {Size(key.shape)} does not match value shape {Size(value.shape)}"
+        )
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D "
+            "tensor instead"
+        )

@@ -1,6 +1,7 @@
 """Functions of all parameters of a model: gradient clipping, and conversion to one vector."""
 
 import math
+import sys as _sys
 from collections.abc import Iterable
 from functools import partial as _partial
 from types import GeneratorType
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.compat.modules import Elsewhere as _Elsewhere
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import modes
 from minigrad.core.errors import warn_user
@@ -28,6 +30,9 @@ from minigrad.nn.utils.reparametrize import spectral_norm as spectral_norm
 from minigrad.nn.utils.reparametrize import weight_norm as weight_norm
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as clip_grad
+# In PyTorch these are modules, too. An import that finds them here does not replace the functions.
+for _name in ("spectral_norm", "weight_norm"):
+    _sys.modules[f"{__name__}.{_name}"] = _Elsewhere(f"{__name__}.{_name}", "nn.utils")
 
 Tensors = Tensor | Iterable[Tensor]
 
