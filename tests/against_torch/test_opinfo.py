@@ -78,6 +78,7 @@ KNOWN = {
     ("local_response_norm", "values"): "of integers",
     ("cosine_embedding_loss", "values"): "of integers",
     ("scaled_dot_product_attention", "values"): "with dropout",
+    ("multi_head_attention_forward", "values"): "with dropout",
     ("matrix_exp", "values of torch.float32"): "what is left of terms of 9e4 is rounded",
     ("cumprod", "second_derivative of torch.float32"): "PyTorch has none; here it is rounding, 4e-9",
     ("logcumsumexp", "gradient of torch.float32"): "PyTorch's is further from that of float64",
