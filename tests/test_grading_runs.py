@@ -516,22 +516,6 @@ def test_kernels_that_start_slowly_cost_no_points(tmp_path, monkeypatch):
     assert [answers["reason"] for answers in document["questions"].values()] == [None, None]
 
 
-def test_a_run_without_a_sandbox_leaves_nothing_in_the_temporary_folder(
-    author, submitted, tmp_path
-):
-    folder = submitted("full_by_the_formula")
-    (tmp_path / "tmp").mkdir()
-    command = ["grade", folder, "-e", author, "-o", tmp_path / "out", "--isolation", "none"]
-
-    subprocess.run(
-        [sys.executable, "-c", "from minigrad.cli import main; main()", *map(str, command)],
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
-        check=True,
-    )
-
-    assert not list((tmp_path / "tmp").iterdir())
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_only_a_kernel_that_dies_twice_costs_the_question(author, submitted, tmp_path, times):
     folder, deaths = submitted("full_by_the_formula"), tmp_path / "deaths"

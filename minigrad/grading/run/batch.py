@@ -293,7 +293,6 @@ def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Ou
     with ThreadPoolExecutor(threads, thread_name_prefix="record") as pool:
         try:
             yield from _outcomes(pool, waiting.items(), threads, RecorderFailed)
-            stop_recorders()  # each would be killed with its thread, and leave files behind
         finally:
             pool.shutdown(cancel_futures=True)
             stop_recorders()

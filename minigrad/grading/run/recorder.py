@@ -31,7 +31,6 @@ from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox, tested
 from minigrad.grading.sandbox.image import NoSuchPackage, temporary_images
 from minigrad.grading.sandbox.wire import NotStarted
 
-PATIENCE = 5.0  # seconds for an idle process to end by itself
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 LOST = "(The answer could not be read: see the notebook.)"
@@ -109,12 +108,9 @@ class RecorderProcess:
         _started.append(self)
 
     def stop(self) -> None:
-        """End the process, if there is one, and close its pipes. The next job starts another."""
+        """Kill the process, if there is one, and close its pipes. The next job starts another."""
         process, self.process, self.jobs = self.process, None, 0
-        if process is not None and process.stdin is not None:
-            with suppress(OSError, subprocess.TimeoutExpired):
-                process.stdin.close()
-                process.wait(PATIENCE)  # it removes its temporary images
+        if process is not None:
             process.kill()
             with suppress(OSError), process:  # closes the pipes, and waits for the process
                 pass
