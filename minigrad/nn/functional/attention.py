@@ -267,10 +267,9 @@ def _check_attention(
         raise AssertionError(f"was expecting embedding dimension of {e}, but got {query.shape[-1]}")
     if e % heads:
         raise AssertionError(f"embed_dim {e} not divisible by num_heads {heads}")
-    axes = (
-        -1 if separate else None
-    )  # with weights of their own, keys and values may have other sizes
-    if key.shape[:axes] != value.shape[:axes]:
+    # With weights of their own, keys and values may have other sizes.
+    compared = slice(-1) if separate else slice(None)
+    if key.shape[compared] != value.shape[compared]:
         raise AssertionError(
             f"key shape {Size(key.shape)} does not match value shape {Size(value.shape)}"
         )
