@@ -460,7 +460,15 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     key_padding_mask    (n, s)                         keys that are padding, for every query
     static_k, static_v  (n * heads, s, e / heads)      keys and values in place of the projected ones
 
-    Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to the scores."""
+    Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to the scores.
+
+    >>> from minigrad import eye, ones, zeros
+    >>> x = ones(2, 1, 4)
+    >>> output, weights = multi_head_attention_forward(
+    ...     x, x, x, 4, 2, ones(12, 4), zeros(12), None, None, False, 0.0, eye(4), zeros(4)
+    ... )
+    >>> output[0, 0], weights[0, 0]
+    (tensor([4., 4., 4., 4.]), tensor([0.5000, 0.5000]))"""
 def multi_margin_loss(input: Tensor, target: Any, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The sum over the wrong classes of max(0, margin - correct score + wrong score)**p, divided by k.
 

@@ -102,6 +102,14 @@ def multi_head_attention_forward(
     static_k, static_v  (n * heads, s, e / heads)      keys and values in place of the projected ones
 
     Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to the scores.
+
+    >>> from minigrad import eye, ones, zeros
+    >>> x = ones(2, 1, 4)
+    >>> output, weights = multi_head_attention_forward(
+    ...     x, x, x, 4, 2, ones(12, 4), zeros(12), None, None, False, 0.0, eye(4), zeros(4)
+    ... )
+    >>> output[0, 0], weights[0, 0]
+    (tensor([4., 4., 4., 4.]), tensor([0.5000, 0.5000]))
     """
     sizes = embed_dim_to_check, num_heads
     _check_attention(query, key, value, key_padding_mask, *sizes, use_separate_proj_weight)
