@@ -114,12 +114,8 @@ def multi_head_attention_forward(
     sizes = embed_dim_to_check, num_heads
     _check_attention(query, key, value, key_padding_mask, *sizes, use_separate_proj_weight)
     _check_mask(query, key, attn_mask, num_heads, is_causal)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v belong together: one is set but the other is None")
     batched, together = query.ndim == 3, query is key and key is value
     inputs = [x.transpose(0, 1) if batched else x.unsqueeze(0) for x in (query, key, value)]
-    if key_padding_mask is not None and not batched:
-        key_padding_mask = key_padding_mask.unsqueeze(0)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
     weights = separate if use_separate_proj_weight else in_proj_weight
     q, k, v = _projected(inputs, together, weights, in_proj_bias)
@@ -127,10 +123,7 @@ def multi_head_attention_forward(
         # As in PyTorch, the hint counts, whatever the mask says.
         attn_mask = wrap(np.triu(np.ones((q.shape[1], k.shape[1]), bool), 1))
     mask = _joined_mask(q, k, num_heads, attn_mask, key_padding_mask)
-    added = (bias_k is not None) + bool(add_zero_attn)
-    if mask is not None and added:
-        mask = pad(mask, (0, added))  # every query may attend to the added keys
-    k, v = _with_extra(k, bias_k, add_zero_attn), _with_extra(v, bias_v, add_zero_attn)
+    k, v, mask = _with_extra(k, v, mask, bias_k, bias_v, add_zero_attn)
     q, k, v = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (q, k, v))
     k, v = _replaced(k, static_k, "static_k"), _replaced(v, static_v, "static_v")
     shares = dropout(_shares(q, k, mask, need_weights), dropout_p, training)
@@ -190,12 +183,20 @@ def _replaced(x: Tensor, static: Tensor | None, name: str) -> Tensor:
     return static.unflatten(0, (n, heads))
 
 
-def _with_extra(x: Tensor, bias: Tensor | None, zeros: bool) -> Tensor:
-    """Append the learned key or value and one of zeros, if they are wanted."""
-    shape = (x.shape[0], 1, x.shape[-1])
-    if bias is not None:
-        x = cat([x, bias.expand(*shape)], 1)
-    return cat([x, x.new_zeros(*shape)], 1) if zeros else x
+def _with_extra(
+    k: Tensor, v: Tensor, mask: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, zeros: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
+    """Append the learned key and value, and zeros, if they are wanted. Every query may attend to them."""
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v belong together: one is set but the other is None")
+    shape = (k.shape[0], 1, k.shape[-1])
+    if bias_k is not None and bias_v is not None:
+        k, v = cat([k, bias_k.expand(*shape)], 1), cat([v, bias_v.expand(*shape)], 1)
+    if zeros:
+        k, v = (cat([x, x.new_zeros(*shape)], 1) for x in (k, v))
+    if mask is not None and k.shape[1] > mask.shape[-1]:
+        mask = pad(mask, (0, k.shape[1] - mask.shape[-1]))
+    return k, v, mask
 
 
 def _joined_mask(
@@ -218,6 +219,7 @@ def _joined_mask(
         if mask.ndim == 3:
             mask = mask.reshape(n, heads, rows, columns)
     if padding is not None:
+        padding = padding if padding.ndim == 2 else padding.unsqueeze(0)
         if tuple(padding.shape) != (n, columns):
             raise AssertionError(
                 f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
