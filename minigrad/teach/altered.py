@@ -15,9 +15,9 @@ Read uses.py first.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -58,14 +58,14 @@ class Altered(NamedTuple):
     """A node with a different result.
 
     use       an edge of the node; no gradient is passed along the others
-    z         the result that the node has instead
+    z         the result that the node has instead; None if it is left out: then its operand's value passes
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
     later     a later node whose result is changed as well
     """
 
     use: Use
-    z: Array
+    z: Array | None = None
     changed: dict[str, Any] | None = None
     times: float = 1.0
     later: Later | None = None
@@ -87,13 +87,12 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
-                candidate = _gradient(a.graph, one, {use.node: one.z})
+                candidate = _gradient(a.graph, [one])
                 if candidate is not None and a.gives(candidate):
                     missing = search is _left_out and kind != "upstream_only"
                     also = ("upstream_only",) if missing else ()
                     yield a.found(*message_and_hint(search), kind=kind, use=use, n=n, also=also)
                     return
-
     yield from _left_out_everywhere(a, alone, until)
 
 
@@ -115,25 +114,24 @@ def _left_out(use: Use) -> Alterations:
         kind = "mask_missing"
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
-    yield kind, Altered(use, x), ""
+    yield kind, Altered(use), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
 
 
 def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[Diagnosis]:
     """The activation of every layer, or the temperature of both softmaxes, was left out."""
-    alike: dict[str, dict[AnyNode, Use]] = {}
-    for use in uses:
-        if use.beside not in use.origins and any(_left_out(use)):
-            alike.setdefault(use.op_name, {})[use.node] = use
-    for without in (group for group in alike.values() if len(group) > 1):
+    alike: dict[str, list[tuple[str, Altered, str]]] = {}
+    for use in (u for u in uses if u.beside not in u.origins):
+        for found in islice(_left_out(use), 1):
+            alike.setdefault(use.op_name, []).append(found)
+    for group in (g for g in alike.values() if len(g) > 1):
         if time.thread_time() > until:
             return
-        candidate = _gradient(a.graph, None, {}, without=without)
+        candidate = _gradient(a.graph, [one for _, one, _ in group])
         if candidate is not None and a.gives(candidate):
-            first = next(iter(without.values()))
-            kind, _, n = next(_left_out(first))
-            d = a.found(*message_and_hint(_left_out), kind=kind, use=first, n=n)
-            more = count_of(len(without) - 1, "more operation")
+            kind, first, n = group[0]
+            d = a.found(*message_and_hint(_left_out), kind=kind, use=first.use, n=n)
+            more = count_of(len(group) - 1, "more operation")
             message = f"{d.message} The same holds for {more} of this kind."
             yield replace(d, message=message, extent="everywhere")
 
@@ -222,7 +220,7 @@ def _put_off(use: Use) -> Alterations:
     for seen in (False, True):
         yield (
             kind,
-            Altered(use, x, later=Later(one.node, times, plus, seen)),
+            Altered(use, later=Later(one.node, times, plus, seen)),
             f"after {one.op_name}",
         )
 
@@ -252,9 +250,9 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
     for node, m, n, values in _other_values(a.graph) if not a.few else ():
         if time.thread_time() > until:
             return
-        given = [_gradient(a.graph, None, values)]
+        given = [_gradient(a.graph, [], values)]
         if len(values) == 1:  # or the whole tensor is another one
-            given.append(_gradient(a.graph, None, values, node))
+            given.append(_gradient(a.graph, [], values, node))
         if any(candidate is not None and a.gives(candidate) for candidate in given):
             use = next((u for u in a.graph.uses if u.node is node), None)
             said = message_and_hint(at_other_values)
@@ -286,7 +284,7 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
             if nodes is not given and (results := _in_place_of(known, nodes, given)):
                 yield last, m, n, own | results
         for n, results in shifted:
-            moved = _forward(graph, None, results)
+            moved = _forward(graph, {}, results)
             for m, nodes in called_so:
                 if moved.keys() >= set(nodes):
                     yield last, m, n, results | own | {node: moved[node] for node in nodes}
@@ -337,38 +335,33 @@ def _called(graph: Graph, node: Any) -> str:
 
 def _gradient(
     graph: Graph,
-    one: Altered | None,
-    values: Mapping[AnyNode, Array],
+    alterations: Iterable[Altered],
+    values: Mapping[AnyNode, Array] = MappingProxyType({}),
     end: AnyNode | None = None,
-    without: Mapping[AnyNode, Use] = MappingProxyType({}),
 ) -> Array | None:
     """The target's gradient in the altered program, with these results; None if it cannot be computed.
 
-    end       a node that passes no gradient on
-    without   the nodes that are left out, each with the edge of the operand that passes in its place
+    end    a node that passes no gradient on
     """
+    at: dict[AnyNode, Altered] = {one.use.node: one for one in alterations}
     with np.errstate(all="ignore"):
         try:
-            changed = _forward(graph, one, values, without)
-            return _backward(graph, one, changed, end, without)
+            return _backward(graph, at, _forward(graph, at, values), end)
         except Exception:  # the other values do not fit together, or are not known
             return None
 
 
 def _forward(
-    graph: Graph,
-    one: Altered | None,
-    values: Mapping[AnyNode, Array],
-    without: Mapping[AnyNode, Use] = MappingProxyType({}),
+    graph: Graph, at: Mapping[AnyNode, Altered], values: Mapping[AnyNode, Array]
 ) -> dict[AnyNode, Array]:
     """node -> its result in the altered program, for the nodes whose result differs."""
-    changed, later = dict(values), one and one.later
+    changed, later = dict(values), _later(at)
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):
             continue
-        if node in without:
-            use = without[node]
-            changed[node] = changed.get(use.parent, use.values[use.name])
+        if node in at:
+            use, z = at[node].use, at[node].z
+            changed[node] = changed.get(use.parent, use.values[use.name]) if z is None else z
             continue
         plan = plan_of_node(node)
         new: dict[str, Any] = {
@@ -384,19 +377,22 @@ def _forward(
         except Exception:  # an operand is not known
             z = np.zeros(0)
         changed[node] = z if z.shape == shape else np.full(shape, np.nan)  # nothing may read this
-        if later is not None and node is later.node:
-            changed[node] = changed[node] * later.times + later.plus
+        if node in later:
+            changed[node] = changed[node] * later[node].times + later[node].plus
     return changed
+
+
+def _later(at: Mapping[AnyNode, Altered]) -> dict[AnyNode, Later]:
+    return {one.later.node: one.later for one in at.values() if one.later is not None}
 
 
 def _backward(
     graph: Graph,
-    one: Altered | None,
+    at: Mapping[AnyNode, Altered],
     changed: Mapping[AnyNode, Array],
     end: AnyNode | None,
-    without: Mapping[AnyNode, Use],
 ) -> Array | None:
-    later = one and one.later
+    later = _later(at)
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
     differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
     for use in reversed(graph.paths):  # the latest first
@@ -407,14 +403,12 @@ def _backward(
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:
             new["z"] = changed[node]
-        if later is not None and node is later.node:
-            g = g * later.times
-            if not later.seen:
+        if node in later:
+            g = g * later[node].times
+            if not later[node].seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
-        if node in without:
-            passed = g if use is without[node] else np.zeros_like(use.passed)
-        elif one is not None and node is one.use.node:
-            passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
+        if node in at:
+            passed = at[node].passes(g) if use is at[node].use else np.zeros_like(use.passed)
         elif new.keys() & set(use.reads()):
             passed = use.rule(g, **new)
         else:
