@@ -35,9 +35,9 @@ from minigrad.core.leaf import ACCUMULATE, AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result
 from minigrad.core.saved import Freed
-from minigrad.core.shapes import SMALL
 
 AnyNode = Node | AccumulateGrad
+SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
 
 
 class Step(NamedTuple):

@@ -43,10 +43,8 @@ REQUIRED: Any = object()  # the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op by name, in the order of the tables
 LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared later
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols
-TWINS = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-}  # NumPy's names of settings, as in our tables -> PyTorch's
+# NumPy's names of settings, as in our tables -> PyTorch's
+TWINS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def _docstring_only() -> None:

@@ -25,7 +25,6 @@ ROWS = 4096  # up to this many rows, a float32 sum has at least four correct dig
 # dtype -> (number of entries, the wider dtype that add_up may use for more entries than this)
 WIDENED: dict[str, tuple[float, Any]] = {"e": (0, np.float32), "f": (ROWS, np.float64)}
 NEVER = math.inf, None
-SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
 
 
 def sum_to(g: Any, shape: Shape) -> Any:

@@ -81,7 +81,7 @@ class FunctionLayer(Module):
             shared = getattr(F, of.__name__, None) is of
             name = f"F.{of.__name__}" if shared else of.__name__
             methods["forward"] = cls._forward(name, wanted, optional)
-            scope |= {"F": F, of.__name__: of}
+            scope |= {"F": F} if shared else {name: of}
         define_methods(cls, cls._types, scope, **methods)
 
     @classmethod

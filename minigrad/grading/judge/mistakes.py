@@ -23,9 +23,7 @@ from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
 MAX_MISTAKES = 3  # mistakes reported for one question
-SECONDS = (
-    200.0  # for all diagnoses of a class; the process that asks for them waits a little longer
-)
+SECONDS = 200.0  # for all diagnoses of a class; the process that asks waits longer (trusted.py)
 
 
 def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:

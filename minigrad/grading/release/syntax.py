@@ -148,11 +148,9 @@ def without_module(source: str, module: str) -> str:
             lacks = bool(absent & names_read(statement))
             absent = absent | {statement.name} if lacks else absent - {statement.name}
             kept.append(statement)
-        else:
-            stored = (
-                n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)
-            )
-            made = {n.id for n in stored if isinstance(n, ast.Name)}
+        else:  # names_bound would add x for  x[0] = plt.figure() ,  which exists without it
+            names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+            made = {n.id for n in names if isinstance(n.ctx, ast.Store)}
             lacks = waits_for([statement], absent)
             absent = absent | made if lacks else absent - made
             kept += [] if lacks else [statement]

@@ -113,7 +113,8 @@ class _Search:
         Splitting a cell duplicates its metadata, and so does copying it. The cells are treated as parts
         if they are adjacent and the last one does not define all names by itself.
         """
-        claiming = [c for c in self.cells if ids_of(answer) & set(c.ids)]
+        ids = ids_of(answer)
+        claiming = [c for c in self.cells if ids & set(c.ids)]
         if len(claiming) < 2:
             return claiming
         follow = claiming[-1].position - claiming[0].position == len(claiming) - 1

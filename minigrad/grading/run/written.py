@@ -67,9 +67,8 @@ def manual_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQu
     if question.task:
         found = _cells_below(cells, layout, position)
     else:
-        found = [c for c in cells if ids_of(layout[position]) & set(c.ids)] or _cells_below(
-            cells, layout, position - 1
-        )
+        ids = ids_of(layout[position])
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
     stub = squeezed(layout[position]["source"])
     written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return without_pictures("\n\n".join(written))

@@ -26,9 +26,8 @@ from packaging.requirements import Requirement
 
 HERE = Path(__file__).parent
 MONTH = 30 * 24 * 3600.0
-TEMPORARY = (
-    "MINIGRAD_TEMPORARY_IMAGES"  # the grader's folder of temporary images, for a recorder process
-)
+# The grader's folder of temporary images, for a recorder process.
+TEMPORARY = "MINIGRAD_TEMPORARY_IMAGES"
 LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
 UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
 STAND_IN = HERE / "stand_in.py"

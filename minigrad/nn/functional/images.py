@@ -206,11 +206,10 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
                 f"{count}, which is too small (non-positive)."
             )
         counts.append(count)
-    (top, left), window_settings = (
-        padding,
-        {"kernel_size": kernel, "stride": stride, "dilation": dilation},
-    )
-    return {**window_settings, "padding": (top, top, left, left)}, counts
+    top, left = padding
+    margins = (top, top, left, left)
+    settings = {"kernel_size": kernel, "stride": stride, "dilation": dilation, "padding": margins}
+    return settings, counts
 
 
 # ------------------------------------------------------------------------ channels and pixels

@@ -314,9 +314,9 @@ def setting_text(name: str, value: Any) -> str:
     """The text of a setting: a number with four digits, or the name of a reduction."""
     if name == "reduction":
         return repr(REDUCTIONS[value])
-    return (
-        number_text(value) if isinstance(value, float) else setting(as_in_pytorch(name, value)[1])
-    )
+    if isinstance(value, float):
+        return number_text(value)
+    return setting(as_in_pytorch(name, value)[1])
 
 
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
