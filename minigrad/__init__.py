@@ -13,7 +13,7 @@ import sys
 import warnings
 from typing import Any
 
-from numpy import dtype, e, inf, nan, newaxis, pi
+from numpy import e, inf, nan, newaxis, pi
 
 from minigrad import autograd, core, ops, random
 from minigrad.compat.modules import ModulesOfPyTorch as _ModulesOfPyTorch
@@ -37,6 +37,7 @@ from minigrad.core.dtypes import (
     complex64,
     complex128,
     double,
+    dtype,
     float16,
     float32,
     float64,

@@ -1,5 +1,4 @@
 # Written by python -m tests.stubs: see the module beside it.
-from numpy import dtype as dtype
 from numpy import e as e
 from numpy import inf as inf
 from numpy import nan as nan
@@ -28,6 +27,7 @@ from minigrad.core.dtypes import cfloat as cfloat
 from minigrad.core.dtypes import complex64 as complex64
 from minigrad.core.dtypes import complex128 as complex128
 from minigrad.core.dtypes import double as double
+from minigrad.core.dtypes import dtype as dtype
 from minigrad.core.dtypes import float16 as float16
 from minigrad.core.dtypes import float32 as float32
 from minigrad.core.dtypes import float64 as float64

@@ -189,5 +189,5 @@ def test_a_checkpoint_lists_on_request_what_both_runs_have_saved(x, debug):
 
     with pytest.raises(CheckpointError, match="have different metadata") as raised:
         z.sum().backward()
-    assert ("first run saved    [2], float64" in str(raised.value)) == debug
+    assert ("first run saved    [2], minigrad.float64" in str(raised.value)) == debug
     assert ("because you passed `debug=True`" in str(raised.value)) == debug

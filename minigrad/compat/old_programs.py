@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device
-from minigrad.core.dtypes import Dtype, DTypeLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
@@ -54,7 +54,7 @@ def range(  # noqa: A001  # PyTorch's name
     n = int((end - start) / step + 1)
     if n < 1:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = dtypes.or_default(dtype)
     return finish((start + step * np.arange(n)).astype(d), requires_grad)
 
 
@@ -123,7 +123,7 @@ def typename(obj: object) -> str:
 class _OldClass(type):
     """The metaclass of FloatTensor and others: calling one creates a tensor of its dtype."""
 
-    dtype: Dtype
+    dtype: dtypes.dtype
 
     def __call__(cls, *data: Any, **settings: Any) -> Any:
         """A tensor of the given data, or a tensor of zeros of the given sizes (uninitialized in PyTorch)."""
@@ -138,11 +138,11 @@ class _OldClass(type):
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype
 
 
-def _old_class(dtype: Dtype) -> Any:
+def _old_class(dtype: dtypes.dtype) -> Any:
     name = f"{dtypes.torch_name(dtype)}Tensor"
     doc = (
         f"Old programs write {name}(data) for tensor(data, dtype={dtype}), and {name}(2, 3) for sizes."
-        f"\n\n>>> minigrad.{name}([1, 0]).dtype\ndtype('{dtype}')"
+        f"\n\n>>> minigrad.{name}([1, 0]).dtype\n{dtype}"
     )
     return _OldClass(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "minigrad"})
 

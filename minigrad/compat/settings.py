@@ -146,7 +146,7 @@ def set_default_tensor_type(t: str | type) -> None:
     >>> with warnings.catch_warnings(action="ignore"):
     ...     set_default_tensor_type("torch.DoubleTensor")
     >>> minigrad.tensor(1.0).dtype
-    dtype('float64')
+    minigrad.float64
     >>> minigrad.set_default_dtype(minigrad.float32)
     """
     warn_user(

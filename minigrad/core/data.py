@@ -172,7 +172,7 @@ def _several_entries(array: Array) -> Exception:
 def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:
     """The dtype that holds numbers of all these classes and dtypes; the default dtype if there are none."""
     types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
-    return reduce(dtypes.promote_types, types) if types else dtypes.get_default_dtype()
+    return reduce(dtypes.promoted, types) if types else dtypes.or_default(None)
 
 
 def _ragged(rows: Any, dim: int = 1) -> TypeError | ValueError:

@@ -1,6 +1,8 @@
 """Dtypes: their names, the default dtype, and type promotion.
 
-The names are PyTorch's; the objects are NumPy's, so that `x.dtype == np.float32` holds.
+A dtype prints as in PyTorch and equals NumPy's: `x.dtype == np.float32` holds, and NumPy
+accepts it wherever it accepts its own. The arrays inside tensors have NumPy's.
+
 Promotion follows PyTorch. It first looks at the category (bool < int < float < complex).
 Within a category, tensors with axes take precedence over 0-d tensors, and any tensor takes
 precedence over a plain number. So float32 tensor * 2.5 stays float32, and int64 tensor *
@@ -16,33 +18,127 @@ from typing import Any
 
 import numpy as np
 
-Dtype = np.dtype[Any]
+NumPyDtype = np.dtype[Any]
+
+
+class dtype:  # PyTorch's name
+    """The kind of numbers that a tensor holds, like minigrad.float32. There is one object for each.
+
+    Whatever PyTorch's dtypes do not have is looked up in NumPy's, like `x.dtype.kind`.
+
+    >>> import numpy as np
+    >>> minigrad.float32, minigrad.float32.is_floating_point, minigrad.float32.itemsize
+    (minigrad.float32, True, 4)
+    >>> minigrad.float32 == np.float32, np.zeros(2, minigrad.float32).dtype
+    (True, dtype('float32'))
+    """
+
+    __slots__ = (
+        "__numpy_dtype__",
+        "dtype",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "kind",
+    )
+
+    def __init__(self, of: NumPyDtype) -> None:
+        self.dtype = self.__numpy_dtype__ = of  # where NumPy before and since 2.4 looks
+        self.kind, self.itemsize = of.kind, of.itemsize
+        self.is_floating_point, self.is_complex = of.kind == "f", of.kind == "c"
+        self.is_signed = of.kind in "ifc"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dtype, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (other is not None and self.dtype == other)
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"minigrad.{self.dtype}"
+
+    def __reduce__(self) -> str:  # pickle and copy look the object up in this module
+        return "bool_" if self.name == "bool" else self.name
+
+    def to_real(self) -> "dtype":
+        """The dtype of the real and the imaginary part.
+
+        >>> minigrad.complex64.to_real()
+        minigrad.float32
+        """
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self) -> "dtype":
+        """The dtype of complex numbers with parts of this dtype (of float16: complex64, the smallest in NumPy).
+
+        >>> minigrad.float32.to_complex()
+        minigrad.complex64
+        """
+        if self.kind not in "fc":
+            raise RuntimeError(f"Unknown Complex ScalarType for {torch_name(self)}.")
+        return of_array(np.promote_types(self.dtype, np.complex64))
+
+
+class NotInNumPy(dtype):
+    """A dtype that NumPy does not have. Code may refer to it, but using it is an error."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, like: NumPyDtype) -> None:
+        super().__init__(like)
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"minigrad.{self.name}"
+
+
+class _OfArrays(dict[NumPyDtype, dtype]):
+    """The dtype of a tensor, given that of its array."""
+
+    def __missing__(self, of: NumPyDtype) -> dtype:
+        return self.setdefault(of, dtype(of))
+
+
+_OF_ARRAYS = _OfArrays()
+of_array = _OF_ARRAYS.__getitem__
+
+float16 = half = of_array(np.dtype(np.float16))
+float32 = float_ = of_array(np.dtype(np.float32))
+float64 = double = of_array(np.dtype(np.float64))
+complex64 = cfloat = of_array(np.dtype(np.complex64))
+complex128 = cdouble = of_array(np.dtype(np.complex128))
+uint8 = of_array(np.dtype(np.uint8))
+int8 = of_array(np.dtype(np.int8))
+int16 = short = of_array(np.dtype(np.int16))
+int32 = int_ = of_array(np.dtype(np.int32))
+int64 = long = of_array(np.dtype(np.int64))
+uint16, uint32, uint64 = (of_array(np.dtype(t)) for t in (np.uint16, np.uint32, np.uint64))
+bool_ = of_array(np.dtype(np.bool_))
+bfloat16 = NotInNumPy("bfloat16", np.dtype(np.float16))
+
+Dtype = dtype | NumPyDtype  # of a tensor, or of an array
 DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default dtype
 
-float16 = half = np.dtype(np.float16)
-float32 = float_ = np.dtype(np.float32)
-float64 = double = np.dtype(np.float64)
-complex64 = cfloat = np.dtype(np.complex64)
-complex128 = cdouble = np.dtype(np.complex128)
-uint8 = np.dtype(np.uint8)
-int8 = np.dtype(np.int8)
-int16 = short = np.dtype(np.int16)
-int32 = int_ = np.dtype(np.int32)
-int64 = long = np.dtype(np.int64)
-uint16, uint32, uint64 = np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64)
-bool_ = np.dtype(np.bool_)
-
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-_default: Dtype = float32
+_default: NumPyDtype = float32.dtype
 
 
-def get_default_dtype() -> Dtype:
+def get_default_dtype() -> dtype:
     """The dtype of tensors made from Python floats.
 
     >>> get_default_dtype()
-    dtype('float32')
+    minigrad.float32
     """
-    return _default
+    return of_array(_default)
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
@@ -52,7 +148,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
     >>> set_default_dtype(minigrad.float64)
     >>> minigrad.tensor(1.0).dtype
-    dtype('float64')
+    minigrad.float64
     >>> set_default_dtype(minigrad.float32)
     """
     global _default
@@ -64,42 +160,36 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     _default = d
 
 
-class NotInNumPy:
-    """A dtype that NumPy does not have. Code may refer to it, but using it is an error."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"minigrad.{self.name}"
-
-
-bfloat16 = NotInNumPy("bfloat16")
-
-
-def as_dtype(dtype: DTypeLike) -> Dtype:
-    """Convert a name, a NumPy type or a Python type to a dtype.
+def as_dtype(of: DTypeLike) -> NumPyDtype:
+    """The dtype of arrays that a dtype, its name, a NumPy type or a Python type stands for.
 
     Python's float, int and bool are float64, int64 and bool.
 
     >>> as_dtype("float32"), as_dtype(float), as_dtype(int)
     (dtype('float32'), dtype('float64'), dtype('int64'))
     """
-    if isinstance(dtype, np.dtype) and dtype.kind != "O":
-        return dtype
-    if dtype is int:
-        return int64
-    if isinstance(dtype, NotInNumPy):
+    if of.__class__ is dtype:
+        return of.dtype
+    if isinstance(of, np.dtype) and of.kind != "O":
+        return of
+    if of is int:
+        return int64.dtype
+    if isinstance(of, NotInNumPy):
         raise NotImplementedError(
-            f"minigrad leaves out {dtype!r}: NumPy has no {dtype.name}. To fix it, use float32."
+            f"minigrad leaves out {of!r}: NumPy has no {of.name}. To fix it, use float32."
         )
-    found = np.dtype(dtype) if isinstance(dtype, (np.dtype, type, str)) else None
+    found = np.dtype(of) if isinstance(of, (np.dtype, type, str)) else None
     if found is None or found.kind == "O":  # NumPy accepts any class as an object dtype
-        wrong = dtype if isinstance(dtype, type) else type(dtype)
+        wrong = of if isinstance(of, type) else type(of)
         raise TypeError(
             f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong.__name__}."
         )
     return found
+
+
+def or_default(of: DTypeLike) -> NumPyDtype:
+    """The dtype of arrays that this stands for; None stands for the default dtype."""
+    return _default if of is None else as_dtype(of)
 
 
 def category(dtype: Dtype) -> int:
@@ -127,15 +217,15 @@ def check_not_complex(what: str, dtype: Dtype) -> None:
         )
 
 
-def of_number(value: Any) -> Dtype:
+def of_number(value: Any) -> NumPyDtype:
     """The dtype of a plain number in an operation with tensors."""
     if isinstance(value, (bool, np.bool_)):
-        return bool_
+        return bool_.dtype
     if isinstance(value, (int, np.integer)):
-        return int64
+        return int64.dtype
     if isinstance(value, (float, np.floating)):
         return _default
-    return complex128 if _default == float64 else complex64
+    return (complex128 if _default == np.float64 else complex64).dtype
 
 
 def number(value: Any, dtype: Dtype) -> Any:
@@ -154,13 +244,13 @@ def exact_number(value: Any, dtype: Dtype) -> Any:
         raise TypeError(f"argument 'value' must be Number, not str: {value!r}.")
     if isinstance(value, complex) and dtype.kind not in "cb":
         raise RuntimeError(
-            f"value cannot be converted to type {dtype} without overflow: {value} is complex."
+            f"value cannot be converted to type {dtype.name} without overflow: {value} is complex."
         )
     check_range(value, dtype)
     z = number(value, dtype)
     if dtype.kind == "f" and math.isinf(z) and math.isfinite(value):
         raise RuntimeError(
-            f"value cannot be converted to type {dtype} without overflow: the largest is {np.finfo(dtype).max}."
+            f"value cannot be converted to type {dtype.name} without overflow: the largest is {np.finfo(dtype).max}."
         )
     return z
 
@@ -176,7 +266,7 @@ def check_range(values: Any, dtype: Dtype) -> None:
     low = limits.min if dtype.kind == "i" else -limits.max if a.dtype.kind == "i" else 0
     if not (a.min() >= low and a.max() <= limits.max):
         raise RuntimeError(
-            f"value cannot be converted to type {dtype} without overflow: {dtype} holds the numbers from "
+            f"value cannot be converted to type {dtype.name} without overflow: {dtype.name} holds the numbers from "
             f"{limits.min} to {limits.max}."
         )
 
@@ -184,29 +274,33 @@ def check_range(values: Any, dtype: Dtype) -> None:
 INTEGERS = (uint8, int8, int16, int32, int64, uint16, uint32, uint64)
 ALL = (float16, float32, float64, *INTEGERS, bool_, complex64, complex128)
 
-_NAMES = {
-    "float16": "Half", "float32": "Float", "float64": "Double", "uint8": "Byte", "int8": "Char",
-    "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+_NAMES: dict[Dtype, str] = {
+    float16: "Half", float32: "Float", float64: "Double", uint8: "Byte", int8: "Char",
+    int16: "Short", int32: "Int", int64: "Long", bool_: "Bool", complex64: "ComplexFloat",
+    complex128: "ComplexDouble", uint16: "UInt16", uint32: "UInt32", uint64: "UInt64",
 }  # fmt: skip
 
 
 def torch_name(dtype: Dtype) -> str:
     """The name of a dtype in PyTorch's error messages: float32 is Float, int64 is Long."""
-    return _NAMES.get(str(dtype), str(dtype))
+    return _NAMES.get(dtype, str(dtype))
 
 
-def promote_types(a: DTypeLike, b: DTypeLike) -> Dtype:
-    """The dtype that two dtypes are promoted to. As in PyTorch, floats take precedence over integers.
-
-    >>> promote_types(int64, float32)
-    dtype('float32')
-    """
-    first, second = as_dtype(a), as_dtype(b)
-    low, high = sorted((first, second), key=category)
+def promoted(a: NumPyDtype, b: NumPyDtype) -> NumPyDtype:
+    """The dtype that two dtypes of arrays are promoted to."""
+    low, high = sorted((a, b), key=category)
     if category(high) >= 2 and category(low) < 2:
         return high
-    return np.promote_types(first, second)
+    return np.promote_types(a, b)
+
+
+def promote_types(a: DTypeLike, b: DTypeLike) -> dtype:
+    """The dtype that two dtypes are promoted to. As in PyTorch, floats take precedence over integers.
+
+    >>> promote_types(minigrad.int64, minigrad.float32)
+    minigrad.float32
+    """
+    return of_array(promoted(as_dtype(a), as_dtype(b)))
 
 
 def can_cast(from_: DTypeLike, to: DTypeLike) -> bool:
@@ -214,21 +308,21 @@ def can_cast(from_: DTypeLike, to: DTypeLike) -> bool:
 
     Floats can't be written into integers, nor numbers into booleans.
 
-    >>> can_cast(float64, float32), can_cast(float32, int64)
+    >>> can_cast(minigrad.float64, minigrad.float32), can_cast(minigrad.float32, minigrad.int64)
     (True, False)
     """
     return category(as_dtype(from_)) <= category(as_dtype(to))
 
 
 def common_dtype(
-    with_axes: Sequence[Dtype], without: Sequence[Dtype], numbers: Sequence[Dtype]
-) -> Dtype:
+    with_axes: Sequence[NumPyDtype], without: Sequence[NumPyDtype], numbers: Sequence[NumPyDtype]
+) -> NumPyDtype:
     """The common dtype of tensors with axes, 0-d tensors, and plain numbers.
 
     A later group counts only if its category is higher than that of the groups before it.
     """
-    result, *later = [reduce(promote_types, g) for g in (with_axes, without, numbers) if g]
+    result, *later = [reduce(promoted, g) for g in (with_axes, without, numbers) if g]
     for joined in later:
         if category(joined) > category(result):
-            result = promote_types(result, joined) if category(result) >= 2 else joined
+            result = promoted(result, joined) if category(result) >= 2 else joined
     return result

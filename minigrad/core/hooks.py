@@ -236,6 +236,6 @@ def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
     if hook is not None and given.array.dtype != before.array.dtype:
         raise RuntimeError(
             f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {before.array.dtype} got "
-            f"{given.array.dtype}). To fix it, return  g.to({before.array.dtype})."
+            f"{given.array.dtype}). To fix it, return  g.to({before.dtype})."
         )
     return given

@@ -6,7 +6,7 @@
 
 import numpy as np
 
-from minigrad.core.dtypes import DTypeLike, as_dtype, get_default_dtype
+from minigrad.core.dtypes import DTypeLike, as_dtype, or_default
 
 
 class finfo:
@@ -20,7 +20,7 @@ class finfo:
     """
 
     def __init__(self, type: DTypeLike = None) -> None:  # noqa: A002  # PyTorch's name
-        dtype = get_default_dtype() if type is None else as_dtype(type)
+        dtype = or_default(type)
         if dtype.kind not in "fc":
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'"

@@ -177,8 +177,8 @@ def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool = False) 
     if op.result == "strict" and len({*with_axes, *without}) > 1 and not beside_an_array:
         names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
         raise DtypeError(
-            f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtype})."
+            f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtypes.of_array(dtype)})."
         )
     if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
-        return dtypes.get_default_dtype() if op.result == "float" else dtypes.int64
+        return dtypes.or_default(None) if op.result == "float" else dtypes.int64.dtype
     return dtype

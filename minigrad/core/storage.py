@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core import dtypes
 from minigrad.core.devices import CPU
 from minigrad.core.devices import device as Device
 from minigrad.core.memory import INFERENCE
@@ -48,9 +49,9 @@ class Storage:
         self._typed = typed
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> dtypes.dtype:
         """The dtype of the numbers."""
-        return self._row.dtype
+        return dtypes.of_array(self._row.dtype)
 
     @property
     def device(self) -> Device:
@@ -102,7 +103,7 @@ class Storage:
     def __repr__(self) -> str:
         numbers = "".join(f" {value}\n" for value in self.tolist())
         if self._typed:
-            name = f"TypedStorage(dtype=minigrad.{self.dtype}, device=cpu)"
+            name = f"TypedStorage(dtype={self.dtype}, device=cpu)"
         else:
             name = "UntypedStorage(device=cpu)"
         return f"{numbers}[minigrad.storage.{name} of size {len(self)}]"

@@ -132,7 +132,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def __new__(cls, *data: object, **settings: object) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
-        return made(cls, dtypes.get_default_dtype(), *data, **settings)
+        return made(cls, dtypes.or_default(None), *data, **settings)
 
     # ------------------------------------------------------------------ properties
 
@@ -146,13 +146,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return tuple.__new__(Size, self.array.shape)
 
     @property
-    def dtype(self) -> dtypes.Dtype:
+    def dtype(self) -> dtypes.dtype:
         """The dtype of the entries, like minigrad.float32. x.to(dtype) converts.
 
         >>> minigrad.tensor([1, 2]).dtype
-        dtype('int64')
+        minigrad.int64
         """
-        return self.array.dtype
+        return dtypes.of_array(self.array.dtype)
 
     @property
     def requires_grad(self) -> bool:

@@ -322,7 +322,7 @@ class AutogradMagics(Magics):
 
 def _with_article(value: Any) -> str:
     """ "a Tensor", "an int": the type of a value, in words."""
-    name = f"tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
+    name = f"tensor of {value.array.dtype}" if isinstance(value, Tensor) else type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 

@@ -60,7 +60,7 @@ def esc_lines(text: str) -> str:
 
 
 def _caption(x: Any) -> str:
-    words = [shape_text(x.shape), str(x.dtype).removeprefix("torch.")]
+    words = [shape_text(x.shape), str(x.dtype).rpartition(".")[2]]
     if x.grad_fn is not None:
         words.append(x.grad_fn.name())
     elif x.requires_grad:

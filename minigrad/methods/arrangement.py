@@ -106,7 +106,7 @@ class Arrangement(Base):
                 [4, 5]])
         """
         shape = shape if size is None else (size,)
-        if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
+        if len(shape) == 1 and isinstance(shape[0], (dtypes.dtype, np.dtype, type)):
             return self._read_as(dtypes.as_dtype(shape[0]))
         return ops.view.apply(self, shape=new_shape(shape))
 

@@ -24,7 +24,7 @@ from minigrad.core.devices import (
     strided,
 )
 from minigrad.core.devices import device as Device
-from minigrad.core.dtypes import Dtype, DTypeLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import shape_error, wrong_kind
 from minigrad.core.op import TWINS, Op
 from minigrad.core.shapes import (
@@ -154,7 +154,7 @@ class Base:
         return self.array.shape
 
     @property
-    def dtype(self) -> Dtype:
+    def dtype(self) -> dtypes.dtype:
         """The dtype: the type of the entries."""
         return self.array.dtype
 
@@ -631,7 +631,7 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
     if isinstance(alpha, builtins.bool) and kinds != {"b"}:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(x, Base) and isinstance(other, Base) and x.dtype != other.dtype:
-        axes, none = ([v.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
+        axes, none = ([v.array.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
         other = other.to(dtypes.common_dtype(axes, none, []))
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
 

@@ -19,11 +19,10 @@ from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
-def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Dtype | None = None) -> Dtype:
+def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: DTypeLike = None) -> Dtype:
     """The dtype of a new tensor: the given one, or the default. Raises an error for any device but the CPU."""
     check_device(device)
-    dtype = default if dtype is None else dtype
-    return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return dtypes.or_default(default if dtype is None else dtype)
 
 
 def finish(array: Array, requires_grad: bool) -> Tensor:
@@ -342,7 +341,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     """
     check_device(device)
     if isinstance(obj, (bytes, bytearray, memoryview)):
-        obj = frombuffer(obj, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+        obj = frombuffer(obj, dtype=dtypes.or_default(dtype))
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj
     x = wrap(as_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)

@@ -280,7 +280,7 @@ class Entries(Operators, Writing):
 
 def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     """The result of a function that is defined for integers only, such as gcd."""
-    with_axes, without = ([y.dtype for y in (x, other) if (y.ndim > 0) is axes] for axes in (True, False))
+    with_axes, without = ([y.array.dtype for y in (x, other) if (y.ndim > 0) is axes] for axes in (True, False))
     dtype = common_dtype(with_axes, without, ())
     if dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {torch_name(dtype)!r}: it takes integers.')

@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.data import as_array
-from minigrad.core.dtypes import Dtype, promote_types, torch_name
+from minigrad.core.dtypes import dtype, promote_types, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
@@ -327,11 +327,11 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
-def result_type(tensor1: Any, tensor2: Any) -> Dtype:
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of tensor1 + tensor2.
 
     >>> result_type(minigrad.tensor([1, 2]), 1.5)
-    dtype('float32')
+    minigrad.float32
     """
     if not isinstance(tensor1, Tensor) and not isinstance(tensor2, Tensor):
         return promote_types(as_array(tensor1).dtype, as_array(tensor2).dtype)

@@ -272,7 +272,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     for part in parts:
         if part.__class__ is int or part is ... or part.__class__ is slice and goes_forward(part):
             plain.append(part)
-        elif isinstance(part, Base) and part.ndim and (part.dtype is INT64 or part.dtype is BOOL and len(parts) == 1 and part.shape == x.shape[: part.ndim]):
+        elif isinstance(part, Base) and part.ndim and (part.array.dtype is INT64 or part.array.dtype is BOOL and len(parts) == 1 and part.shape == x.shape[: part.ndim]):
             plain.append(part.array)
         else:
             break

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from minigrad.core.dtypes import torch_name
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array, as_bool
 from minigrad.methods import ArrayMethods
@@ -65,7 +66,7 @@ class Sampling(ArrayMethods):
         """
         x: Any = self
         if x.dtype.kind != "f" and p is None:
-            raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
+            raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {torch_name(x.dtype)!r}')
         probabilities = x.array if p is None else p
         drawn = make.wrap(kernels.bernoulli(probabilities, x.shape, x.dtype, generator))
         return sampled(x, drawn, "BernoulliBackward0")
@@ -90,7 +91,7 @@ class Sampling(ArrayMethods):
         if w.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
         if self.dtype.kind != "f":
-            raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(self.dtype))
+            raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {torch_name(self.dtype)}")
         if num_samples <= 0:
             raise RuntimeError("cannot sample n_sample <= 0 samples")
         if not as_bool(replacement, "replacement") and num_samples > w.shape[-1]:

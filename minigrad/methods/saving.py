@@ -149,8 +149,8 @@ def _to_json(obj: Any, arrays: list[Any], seen: dict[Any, Any], path: str) -> An
     if isinstance(obj, (np.ndarray, np.generic)) and obj.dtype.kind in "biufc":
         arrays.append(np.asarray(obj))
         return {"array": len(arrays) - 1}
-    if isinstance(obj, np.dtype):
-        return {"dtype": str(obj)}
+    if isinstance(obj, (dtypes.dtype, np.dtype)):
+        return {"dtype": dtypes.as_dtype(obj).name}
     if isinstance(obj, complex):
         return {"complex": [obj.real, obj.imag]}
     if isinstance(obj, device):
@@ -190,7 +190,7 @@ def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) 
     if kind == "array":
         return members[f"array_{value}"]
     if kind == "dtype":
-        return dtypes.as_dtype(value)
+        return dtypes.of_array(dtypes.as_dtype(value))
     if kind == "complex":
         return complex(*value)
     if kind == "device":

@@ -351,7 +351,7 @@ class ParameterList(_List):
 
     def extra_repr(self) -> str:
         """A line for each entry."""
-        return "\n".join(_line(k, p, lambda x: f"minigrad.{x.dtype}") for k, p in enumerate(self))
+        return "\n".join(_line(k, p, lambda x: str(x.dtype)) for k, p in enumerate(self))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         raise RuntimeError("ParameterList should not be called.")

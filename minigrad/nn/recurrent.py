@@ -199,7 +199,7 @@ class RNNBase(_Recurrent):
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
         if input.dtype != self.all_weights[0][0].dtype:
-            theirs, ours = f"minigrad.{input.dtype}", f"minigrad.{self.all_weights[0][0].dtype}"
+            theirs, ours = input.dtype, self.all_weights[0][0].dtype
             raise ValueError(
                 f"RNN input dtype ({theirs}) does not match weight dtype ({ours}). "
                 f"Convert input: input.to({ours}), or convert model: model.to({theirs})"

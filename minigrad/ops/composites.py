@@ -264,7 +264,7 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     if low > high:
         raise RuntimeError("max must be larger than min")
     if x.dtype.kind != "f":
-        raise NotImplementedError(f'"histogram_cpu" not implemented for {str(x.dtype)!r}')
+        raise NotImplementedError(f'"histogram_cpu" not implemented for {torch_name(x.dtype)!r}')
     if low == high:
         low, high = (x.array.min(), x.array.max()) if x.array.size else (0, 1)
     if not np.isfinite(low) or not np.isfinite(high):

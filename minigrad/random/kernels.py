@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import Dtype
+from minigrad.core.dtypes import Dtype, torch_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.random.generator import Generator, source
 
@@ -120,7 +120,7 @@ def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generato
 def _require_float(name: str, dtype: Dtype) -> None:
     """Raise an error unless the dtype is a float."""
     if dtype.kind != "f":
-        what = f'"{name}" not implemented for {str(dtype)!r}'
+        what = f'"{name}" not implemented for {torch_name(dtype)!r}'
         raise NotImplementedError(f"{what}: the samples are floating-point numbers.")
 
 

@@ -215,7 +215,9 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     tensor([0., 0.])
     """
     if input.dtype.kind != "f":
-        raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
+        raise NotImplementedError(
+            f'"poisson_cpu" not implemented for {dtypes.torch_name(input.dtype)!r}'
+        )
     drawn = wrap(kernels.events(input.array, generator))
     return sampled(input, drawn, "PoissonBackward0")
 
@@ -229,7 +231,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([2., 5.])
     """
     if count.dtype.kind != "f":
-        raise NotImplementedError(f'"binomial_cpu" not implemented for {str(count.dtype)!r}')
+        raise NotImplementedError(
+            f'"binomial_cpu" not implemented for {dtypes.torch_name(count.dtype)!r}'
+        )
     if count.dtype != prob.dtype:
         raise ValueError(
             f"count and prob must have one dtype, but are {count.dtype} and {prob.dtype}. "

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core import modes
+from minigrad.core import dtypes, modes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import AutogradError, cannot_be_cast
@@ -149,9 +149,9 @@ class Slot(ArrayMethods):
         return self.recorder.values[self.index].shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype. It is fixed by the recording."""
-        return self.recorder.values[self.index].dtype
+    def dtype(self) -> dtypes.dtype:
+        """The dtype. It is fixed by the recording."""
+        return dtypes.of_array(self.recorder.values[self.index].dtype)
 
     @property
     def requires_grad(self) -> bool:

@@ -650,7 +650,7 @@ def placeholder(
         _writing[:] = [ProgramRecorder()]
     recorder = _writing[-1]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    dtype = dtypes.or_default(dtype)
     return recorder.input(stand_in(shape, dtype), name or f"input{len(recorder.inputs)}")
 
 

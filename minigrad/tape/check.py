@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core import dtypes
 from minigrad.core.shapes import broadcast_axes
 from minigrad.tape.adapters import double_of
 from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result_of
@@ -373,7 +374,7 @@ def _double(value: Any) -> Array:
 
 def _setting(value: Any) -> Any:
     """A setting; a floating-point dtype becomes float64."""
-    if isinstance(value, np.dtype) and value.kind == "f":
+    if isinstance(value, (dtypes.dtype, np.dtype)) and value.kind == "f":
         return np.dtype(np.float64)
     return value
 

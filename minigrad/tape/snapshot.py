@@ -37,8 +37,8 @@ Ends = tuple[float | None, float | None, float | None, float | None, float | Non
 
 @cache
 def name_of(dtype: Any) -> str:
-    """The name of a NumPy or PyTorch dtype, like float32. Cached, because they build it on each access."""
-    return str(dtype).removeprefix("torch.")
+    """The name of a dtype, like float32, of all three libraries. Cached, because they build it on each access."""
+    return str(dtype).rpartition(".")[2]
 
 
 class Snapshot:

@@ -113,7 +113,7 @@ def test_types_of_results_agree():
         ours = minigrad.result_type(*(minigrad.ones(2, dtype=getattr(minigrad, t)) for t in (a, b)))
         theirs = torch.result_type(*(torch.ones(2, dtype=getattr(torch, t)) for t in (a, b)))
 
-        assert f"torch.{ours}" == str(theirs)
+        assert str(ours).replace("minigrad", "torch") == str(theirs)
 
 
 def test_shapes_that_are_broadcast_agree():
