@@ -51,6 +51,17 @@ def test_what_pytorchs_dtypes_do_not_have_is_looked_up_in_numpys():
         minigrad.float32.shapes  # noqa: B018
 
 
+def test_a_name_is_the_one_that_pytorch_gives_to_a_dtype():
+    x = minigrad.tensor([1.5])
+    for name in ("float", "double", "half", "float64", "int", "long", "short", "int8", "bool"):
+        assert x.to(name).dtype is minigrad.zeros(1, dtype=name).dtype is getattr(minigrad, name)
+    for wrong in ("torch.float32", "U3", ">f4", np.str_, np.dtype("M8[s]"), object, 3):
+        with pytest.raises(
+            TypeError, match="argument 'dtype' must be a dtype like minigrad.float32, not"
+        ):
+            minigrad.zeros(1, dtype=wrong)
+
+
 def test_a_dtype_that_numpy_does_not_have_equals_only_itself():
     assert minigrad.bfloat16 == minigrad.bfloat16 and minigrad.bfloat16 != minigrad.float16
     assert isinstance(minigrad.bfloat16, minigrad.dtype) and minigrad.bfloat16.is_floating_point

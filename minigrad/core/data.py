@@ -30,13 +30,15 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
     if dtype is not None:
         array = array.astype(dtypes.as_dtype(dtype))
-    dtypes.category(array.dtype)
     # For 0-d data a NumPy scalar works as well as an array, and is ten times faster.
     return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
 
 
 def usable(array: Array) -> Array:
-    """The array, after checking that a tensor can have its memory. Raises PyTorch's ValueError otherwise."""
+    """The array, after checking that a tensor can have its memory.
+
+    Raises PyTorch's ValueError for its strides and byte order, and TypeError for its dtype.
+    """
     if not array.flags.c_contiguous and array.size and min(array.strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
@@ -47,6 +49,7 @@ def usable(array: Array) -> Array:
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
             "currently not supported. To fix it, use array.astype(array.dtype.newbyteorder('='))."
         )
+    dtypes.check_supported(array.dtype)
     return array
 
 
@@ -57,7 +60,6 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     """
     data = what[0] if len(what) == 1 else None
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
-        dtypes.category(data.dtype)
         return usable(data).astype(dtype, copy=False)
     if isinstance(data, Sequence):  # for a str, as_array raises the error
         return as_array(data, dtype)
@@ -139,6 +141,8 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         return value.array.reshape(()).item()
     if hasattr(value, "__array__"):  # a Slot raises an error here, because it has no value
         array = np.asarray(value)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        dtypes.check_supported(array.dtype)
         kinds.add(array.dtype)
         return array
     if isinstance(value, (str, bytes)):

@@ -13,6 +13,7 @@ Source: PyTorch, "Tensor Attributes: torch.dtype", and the ATen file TypePropert
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
@@ -101,32 +102,27 @@ class NotInNumPy(dtype):
         return f"minigrad.{self.name}"
 
 
-class _OfArrays(dict[NumPyDtype, dtype]):
-    """The dtype of a tensor, given that of its array."""
-
-    def __missing__(self, of: NumPyDtype) -> dtype:
-        return self.setdefault(of, dtype(of))
-
-
-_OF_ARRAYS = _OfArrays()
-of_array = _OF_ARRAYS.__getitem__
-
-float16 = half = of_array(np.dtype(np.float16))
-float32 = float_ = of_array(np.dtype(np.float32))
-float64 = double = of_array(np.dtype(np.float64))
-complex64 = cfloat = of_array(np.dtype(np.complex64))
-complex128 = cdouble = of_array(np.dtype(np.complex128))
-uint8 = of_array(np.dtype(np.uint8))
-int8 = of_array(np.dtype(np.int8))
-int16 = short = of_array(np.dtype(np.int16))
-int32 = int_ = of_array(np.dtype(np.int32))
-int64 = long = of_array(np.dtype(np.int64))
-uint16, uint32, uint64 = (of_array(np.dtype(t)) for t in (np.uint16, np.uint32, np.uint64))
-bool_ = of_array(np.dtype(np.bool_))
+float16 = half = dtype(np.dtype(np.float16))
+float32 = float_ = dtype(np.dtype(np.float32))
+float64 = double = dtype(np.dtype(np.float64))
+complex64 = cfloat = dtype(np.dtype(np.complex64))
+complex128 = cdouble = dtype(np.dtype(np.complex128))
+uint8 = dtype(np.dtype(np.uint8))
+int8 = dtype(np.dtype(np.int8))
+int16 = short = dtype(np.dtype(np.int16))
+int32 = int_ = dtype(np.dtype(np.int32))
+int64 = long = dtype(np.dtype(np.int64))
+uint16, uint32, uint64 = (dtype(np.dtype(t)) for t in (np.uint16, np.uint32, np.uint64))
+bool_ = dtype(np.dtype(np.bool_))
 bfloat16 = NotInNumPy("bfloat16", np.dtype(np.float16))
 
 Dtype = dtype | NumPyDtype  # of a tensor, or of an array
 DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default dtype
+
+INTEGERS = (uint8, int8, int16, int32, int64, uint16, uint32, uint64)
+ALL = (float16, float32, float64, *INTEGERS, bool_, complex64, complex128)
+_OF_ARRAYS = {d.dtype: d for d in ALL}
+of_array = _OF_ARRAYS.__getitem__  # the dtype of a tensor with an array of this dtype
 
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _default: NumPyDtype = float32.dtype
@@ -163,14 +159,15 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 def as_dtype(of: DTypeLike) -> NumPyDtype:
     """The dtype of arrays that a dtype, its name, a NumPy type or a Python type stands for.
 
-    Python's float, int and bool are float64, int64 and bool.
+    Python's float, int and bool are float64, int64 and bool; the names "float" and "int" are
+    PyTorch's: float32 and int32.
 
-    >>> as_dtype("float32"), as_dtype(float), as_dtype(int)
-    (dtype('float32'), dtype('float64'), dtype('int64'))
+    >>> as_dtype("float64"), as_dtype("float"), as_dtype(float)
+    (dtype('float64'), dtype('float32'), dtype('float64'))
     """
     if of.__class__ is dtype:
         return of.dtype
-    if isinstance(of, np.dtype) and of.kind != "O":
+    if isinstance(of, np.dtype) and of in _OF_ARRAYS:
         return of
     if of is int:
         return int64.dtype
@@ -178,13 +175,23 @@ def as_dtype(of: DTypeLike) -> NumPyDtype:
         raise NotImplementedError(
             f"minigrad leaves out {of!r}: NumPy has no {of.name}. To fix it, use float32."
         )
-    found = np.dtype(of) if isinstance(of, (np.dtype, type, str)) else None
-    if found is None or found.kind == "O":  # NumPy accepts any class as an object dtype
-        wrong = of if isinstance(of, type) else type(of)
-        raise TypeError(
-            f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong.__name__}."
-        )
-    return found
+    if isinstance(of, type | str):
+        with suppress(TypeError):  # no dtype of this name
+            found = np.dtype(_ALIASES.get(of, of) if isinstance(of, str) else of)
+            if found in _OF_ARRAYS:  # NumPy accepts any class as an object dtype
+                return found
+    wrong = (
+        of.__name__
+        if isinstance(of, type)
+        else of
+        if isinstance(of, str | np.dtype)
+        else type(of).__name__
+    )
+    raise TypeError(f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong}.")
+
+
+# PyTorch's names that mean something else in NumPy (long: on Windows).
+_ALIASES = {"float": "float32", "int": "int32", "long": "int64", "cfloat": "complex64"}
 
 
 def or_default(of: DTypeLike) -> NumPyDtype:
@@ -194,10 +201,16 @@ def or_default(of: DTypeLike) -> NumPyDtype:
 
 def category(dtype: Dtype) -> int:
     """0 bool, 1 integer, 2 floating point, 3 complex."""
-    try:
-        return _CATEGORY[dtype.kind]
-    except KeyError:
-        raise TypeError(f"tensors hold numbers or booleans, not {dtype}.") from None
+    return _CATEGORY[dtype.kind]
+
+
+def check_supported(dtype: NumPyDtype) -> None:
+    """Raise TypeError if tensors can't hold an array of this dtype."""
+    if dtype not in _OF_ARRAYS:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: "
+            f"{', '.join(map(str, _OF_ARRAYS))}."
+        )
 
 
 def is_floating(dtype: Dtype) -> bool:
@@ -270,9 +283,6 @@ def check_range(values: Any, dtype: Dtype) -> None:
             f"{limits.min} to {limits.max}."
         )
 
-
-INTEGERS = (uint8, int8, int16, int32, int64, uint16, uint32, uint64)
-ALL = (float16, float32, float64, *INTEGERS, bool_, complex64, complex128)
 
 _NAMES: dict[Dtype, str] = {
     float16: "Half", float32: "Float", float64: "Double", uint8: "Byte", int8: "Char",

@@ -306,7 +306,6 @@ def from_numpy(ndarray: Array) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {named_type(ndarray)})")
-    dtypes.category(ndarray.dtype)
     usable(ndarray)
     if not ndarray.flags.writeable:
         warn_user("The given NumPy array is not writable, and a tensor that shares its memory should be. To fix it, use array.copy().")
