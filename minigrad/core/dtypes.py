@@ -25,6 +25,9 @@ NumPyDtype = np.dtype[Any]
 class dtype:  # PyTorch's name
     """The kind of numbers that a tensor holds, like minigrad.float32. There is one object for each.
 
+    itemsize   the size of a number in bytes
+    is_floating_point, is_complex, is_signed   True or False; complex numbers are not floating-point ones
+
     Whatever PyTorch's dtypes do not have is looked up in NumPy's, like `x.dtype.kind`.
 
     >>> import numpy as np
@@ -45,6 +48,10 @@ class dtype:  # PyTorch's name
     )
 
     def __init__(self, of: NumPyDtype) -> None:
+        if not isinstance(of, np.dtype):
+            raise TypeError(
+                "cannot create 'minigrad.dtype' instances. To fix it, use minigrad.float32, or numpy.dtype(...)."
+            )
         self.dtype = self.__numpy_dtype__ = of  # where NumPy before and since 2.4 looks
         self.kind, self.itemsize = of.kind, of.itemsize
         self.is_floating_point, self.is_complex = of.kind == "f", of.kind == "c"
