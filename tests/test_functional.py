@@ -82,6 +82,45 @@ def test_a_convolution_and_its_gradients_lie_in_memory_as_they_are_seen(channels
     assert z.is_contiguous() and x.grad.is_contiguous() and w.grad.is_contiguous()
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize(
+    "shape, kernels, groups, padding",
+    [
+        ((3, 8, 56, 56), (8, 8, 3, 3), 1, 1),  # the gradient of x is a convolution
+        ((3, 8, 56, 56), (24, 8, 3, 3), 1, 1),  # or is added up, if there are many outputs
+        ((3, 32, 28, 28), (64, 1, 5, 5), 32, 2),
+        ((700, 8, 6, 6), (4, 8, 5, 5), 1, 0),  # windows are rows of a matrix
+        ((700, 8, 6, 6), (6, 4, 5, 5), 2, 0),
+    ],
+    ids=str,
+)
+def test_a_convolution_of_a_large_batch_is_that_of_its_parts(
+    shape, kernels, groups, padding, stride
+):
+    r = np.random.default_rng(1)
+    x, w = (tensor(r.normal(size=s), requires_grad=True) for s in (shape, kernels))
+
+    z = F.conv2d(x, w, stride=stride, padding=padding, groups=groups)
+    g = tensor(r.normal(size=z.shape))
+    found = minigrad.autograd.grad(z, [x, w], g)
+
+    alone = np.pad(x.detach().numpy(), [(0, 0), (0, 0), (padding,) * 2, (padding,) * 2])
+    windows = np.lib.stride_tricks.sliding_window_view(alone, kernels[2:], (2, 3))
+    windows = windows[:, :, ::stride, ::stride].reshape(
+        len(x), groups, -1, *z.shape[2:], *kernels[2:]
+    )
+    by_group = w.detach().numpy().reshape(groups, -1, *kernels[1:])
+    expected = np.einsum("ngchwij,gocij->ngohw", windows, by_group, optimize=True)
+    np.testing.assert_allclose(z.detach().numpy(), expected.reshape(z.shape), rtol=1e-9, atol=1e-9)
+    gs = g.numpy().reshape(len(x), groups, -1, *z.shape[2:])
+    dw = np.einsum("ngohw,ngchwij->gocij", gs, windows, optimize=True)
+    np.testing.assert_allclose(found[1].numpy(), dw.reshape(kernels), rtol=1e-9, atol=1e-9)
+    # dL/dx is the adjoint: <dL/dx, v> = <g, conv(v)> for every v.
+    v = tensor(r.normal(size=shape))
+    moved = F.conv2d(v, w.detach(), stride=stride, padding=padding, groups=groups)
+    np.testing.assert_allclose((found[0] * v).sum().item(), (g * moved).sum().item(), rtol=1e-9)
+
+
 def test_pooling_gives_its_gradient_to_the_first_of_equals():
     x = tensor([[[1.0, 1.0], [0.0, 1.0]]], requires_grad=True)
     F.max_pool2d(x, 2).sum().backward()

@@ -1,9 +1,9 @@
 """Table of derivatives, chapter 6, concluded: convolution, pooling and resampling.
 
 A convolution becomes a matrix product if the windows of x are copied into a matrix, one window
-per column or per row (im2col). This matrix is much larger than x. `_Windows` chooses rows or
-columns so that longer pieces of x are contiguous, which makes copying fast. Results are always
-contiguous.
+per column or per row (im2col). This matrix is much larger than x, so a large batch is computed
+in parts. `_Windows` chooses rows or columns so that longer pieces of x are contiguous, which
+makes copying fast. Results are always contiguous.
 
 convolution, its gradient with respect to x and its gradient with respect to w all come from
 one trilinear form in x, w and g. The rules of each one use the other two.
@@ -29,52 +29,69 @@ def convolution(x, w, b, *, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1), 
     """
     windows = _Windows(_padded_shape(x.shape, padding), w.shape, stride, dilation, groups)
     z = np.empty((len(x), len(w), windows.count), np.result_type(x, w))
-    x = windows.arranged(_pad(x, padding))
-    for k in range(groups):
-        wk, zk = windows.kernels(_group(w, k, groups, 0)), _group(z, k, groups, 1)
+    w = windows.kernels(w)
+    for part in windows.parts():
+        matrix, zs = windows.matrix(_pad(x[part], padding)), windows.by_group(z[part])
         if windows.in_rows:
-            rows = windows.matrix(x, k).reshape(-1, wk.shape[1])
-            zk[...] = (rows @ wk.T).reshape(len(x), windows.count, len(wk)).transpose(0, 2, 1)
+            rows = matrix @ w.transpose(0, 2, 1)
+            zs[...] = rows.reshape(groups, len(zs), windows.count, w.shape[1]).transpose(1, 0, 3, 2)
         else:
-            np.matmul(wk, windows.matrix(x, k), out=zk)
+            np.matmul(w, matrix, out=zs)
     if b.size:
         z += b[:, None]
-    return z.reshape(len(x), len(w), *windows.shape)
+    return z.reshape(len(x), z.shape[1], *windows.shape)
 
 
 @linear(result="strict")
 def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
     """z = the gradient of a convolution with respect to x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
     windows = _Windows(_padded_shape(shape, padding), w.shape, stride, dilation, groups)
-    y = y.reshape(len(y), len(w), windows.count)
+    around = _padding_back(padding, dilation, windows.size)
+    copied, added = len(w) * math.prod(shape[2:]), shape[1] * windows.count
+    finite = np.isfinite(np.add.reduce(w, axis=None))  # otherwise, 0 * inf in the padding would be NaN
+    if stride == (1, 1) and min(around) >= 0 and copied <= 2 * added and finite:
+        # Copying the windows of y takes less time than adding to those of x.
+        return convolution(y, _turned(w, groups), np.zeros(0, w.dtype), padding=around, dilation=dilation, groups=groups)
+    y, w = windows.by_group(y.reshape(len(y), len(w), windows.count)), windows.kernels(w)
     z = windows.zeros(np.result_type(y, w))
-    for k in range(groups):
-        wk, yk = windows.kernels(_group(w, k, groups, 0)), _group(y, k, groups, 1)
-        windows.add(z, k, yk.transpose(0, 2, 1) @ wk if windows.in_rows else wk.T @ yk)
+    for part in windows.parts():
+        windows.add(z[part], y[part].transpose(0, 1, 3, 2) @ w if windows.in_rows else w.transpose(0, 2, 1) @ y[part])
     z = np.transpose(z, (0, 3, 1, 2)) if windows.in_rows else z
     return np.ascontiguousarray(_crop(z, padding))
+
+
+def _padding_back(padding, dilation, kernel_size):
+    """The padding of y in the convolution (with stride 1) that leads from y back to x; negative if y would be cropped."""
+    top, bottom, left, right = padding
+    down, across = (d * (k - 1) for d, k in zip(dilation, kernel_size, strict=True))
+    return down - top, down - bottom, across - left, across - right
+
+
+def _turned(w, groups):
+    """The kernels of that convolution: reversed, and with input and output channels exchanged in each group."""
+    o, c, kh, kw = w.shape
+    w = w.reshape(groups, o // groups, c, kh, kw).swapaxes(1, 2)
+    return w[..., ::-1, ::-1].reshape(groups * c, o // groups, kh, kw)
 
 
 @linear(result="strict")
 def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
     """z = the gradient of a convolution with respect to w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
     windows = _Windows(_padded_shape(x.shape, padding), shape, stride, dilation, groups)
-    y = y.reshape(len(x), shape[0], windows.count)
-    x = windows.arranged(_pad(x, padding))
-    parts = []
-    for k in range(groups):
-        yk, matrix = _group(y, k, groups, 1), windows.matrix(x, k)
+    y = windows.by_group(y.reshape(len(x), shape[0], windows.count))
+    z = None
+    for part in windows.parts():
+        matrix, ys = windows.matrix(_pad(x[part], padding)), y[part]
         if windows.in_rows:
-            yk = yk.transpose(1, 0, 2).reshape(yk.shape[1], len(x) * windows.count)
-            zk = yk @ matrix.reshape(yk.shape[1], matrix.shape[-1])
+            z_part = ys.transpose(1, 2, 0, 3).reshape(groups, ys.shape[2], len(ys) * windows.count) @ matrix
         else:
-            zk = np.add.reduce(yk @ matrix.transpose(0, 2, 1), axis=0)
-        parts.append(windows.as_kernels(zk))
-    return np.ascontiguousarray(parts[0] if groups == 1 else np.concatenate(parts))
+            z_part = np.add.reduce(ys @ matrix.transpose(0, 1, 3, 2), axis=0)
+        z = z_part if z is None else z + z_part
+    return np.ascontiguousarray(windows.as_kernels(z))
 
 
 class _Windows:
-    """The windows of a padded image (n, c, h, w), as one matrix for each example.
+    """The windows of a padded image (n, groups * c, h, w), as one matrix for each example and each group of channels.
 
     in_rows   False: each window is a column. x keeps its layout (channels first), and a contiguous
               run is as long as a row of windows. True: each window is a row. x is copied to
@@ -89,63 +106,69 @@ class _Windows:
         self.count = self.shape[0] * self.shape[1]
         self.in_rows = self.size[1] * self.c > 2 * self.shape[1] if in_rows is None else in_rows
 
-    def arranged(self, x):
-        """x in the memory layout that `matrix` expects."""
-        return np.ascontiguousarray(np.transpose(x, (0, 2, 3, 1)) if self.in_rows else x)
+    def parts(self):
+        """Slices of the examples. The matrix of a part fits into the processor's cache, if it is not a single example's."""
+        n, c = self.x_shape[:2]
+        step = max(1, 2**19 // max(1, c * self.size[0] * self.size[1] * self.count))
+        return [slice(k, k + step) for k in range(0, n, step)] or [slice(0)]
 
-    def matrix(self, x, k):
-        """The windows of the k-th group of channels: (n, entries, windows), or (n, windows, entries) if in_rows."""
-        xk = _group(x, k, self.groups, 3 if self.in_rows else 1)
+    def matrix(self, x):
+        """The windows: (n, groups, entries, windows), or (groups, n * windows, entries) if in_rows."""
         (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
-        if self.in_rows:
-            n, h, w, c = xk.strides
-            shape, strides = (rows, columns, kh, kw, self.c), (h * sh, w * sw, h * dh, w * dw, c)
-        else:
-            n, c, h, w = xk.strides
-            shape, strides = (self.c, kh, kw, rows, columns), (c, h * dh, w * dw, h * sh, w * sw)
-        view = strided_view(xk, (len(xk), *shape), (n, *strides))
+        x = np.ascontiguousarray(np.transpose(x, (0, 2, 3, 1)) if self.in_rows else x)
         entries = self.c * kh * kw
-        return view.reshape(len(xk), *((self.count, entries) if self.in_rows else (entries, self.count)))
+        if self.in_rows:
+            n, h, w, c = x.strides
+            shape = (self.groups, len(x), rows, columns, kh, kw, self.c)
+            view = strided_view(x, shape, (self.c * c, n, h * sh, w * sw, h * dh, w * dw, c))
+            return view.reshape(self.groups, len(x) * self.count, entries)
+        n, c, h, w = x.strides
+        shape = (len(x), self.groups, self.c, kh, kw, rows, columns)
+        view = strided_view(x, shape, (n, self.c * c, c, h * dh, w * dw, h * sh, w * sw))
+        return view.reshape(len(x), self.groups, entries, self.count)
+
+    def by_group(self, y):
+        """A result (n, o, windows) as (n, groups, o / groups, windows)."""
+        return y.reshape(len(y), self.groups, y.shape[1] // self.groups, self.count)
 
     def kernels(self, w):
-        """w (o, c, kh, kw) as (o, entries), in the order of a window's entries."""
-        return (w.transpose(0, 2, 3, 1) if self.in_rows else w).reshape(len(w), -1)
+        """w (o, c, kh, kw) as (groups, o / groups, entries), in the order of a window's entries."""
+        entries = self.c * self.size[0] * self.size[1]
+        return (w.transpose(0, 2, 3, 1) if self.in_rows else w).reshape(self.groups, len(w) // self.groups, entries)
 
     def as_kernels(self, z):
         """The inverse of `kernels`."""
+        o = z.shape[0] * z.shape[1]
         if not self.in_rows:
-            return z.reshape(len(z), self.c, *self.size)
-        return z.reshape(len(z), *self.size, self.c).transpose(0, 3, 1, 2)
+            return z.reshape(o, self.c, *self.size)
+        return z.reshape(o, *self.size, self.c).transpose(0, 3, 1, 2)
 
     def zeros(self, dtype):
         n, c, height, width = self.x_shape
         return np.zeros((n, height, width, c) if self.in_rows else self.x_shape, dtype)
 
-    def add(self, z, k, matrix):
-        """The adjoint of `matrix`: add each entry of the matrix to the entry of z (k-th group) that it was copied from."""
+    def add(self, z, matrix):
+        """The adjoint of `matrix`: add each entry of the matrix to the entry of z that it was copied from.
+
+        The matrix is (n, groups, entries, windows), or (n, groups, windows, entries) if in_rows.
+        """
         (kh, kw), (rows, columns), sw = self.size, self.shape, self.stride[1]
         down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         if not self.in_rows:
-            zk = _group(z, k, self.groups, 1)
-            matrix = matrix.reshape(len(zk), self.c, kh, kw, rows, columns)
+            matrix = matrix.reshape(*z.shape[:2], kh, kw, rows, columns)
             for i in range(kh):
                 for j in range(kw):
-                    zk[:, :, down[i], across[j]] += matrix[:, :, i, j]
+                    z[:, :, down[i], across[j]] += matrix[:, :, i, j]
             return
-        zk, matrix = _group(z, k, self.groups, 3), matrix.reshape(-1, rows, columns, kh, kw, self.c)
+        matrix = matrix.reshape(len(z), self.groups, rows, columns, kh, kw, self.c)
+        z = z.reshape(*z.shape[:3], self.groups, self.c).transpose(0, 3, 1, 2, 4)
         for i in range(kh):
             if self.dilation[1] == 1 and columns <= 4 * kw:  # contiguous runs of kw * c numbers
                 for j in range(columns):
-                    zk[:, down[i], j * sw : j * sw + kw] += matrix[:, :, j, i]
+                    z[:, :, down[i], j * sw : j * sw + kw] += matrix[:, :, :, j, i]
             else:
                 for j in range(kw):
-                    zk[:, down[i], across[j]] += matrix[:, :, :, i, j]
-
-
-def _group(x, k, groups, axis):
-    """The k-th of `groups` equal parts of x along an axis."""
-    n = x.shape[axis] // groups
-    return x[(slice(None),) * axis + (slice(k * n, (k + 1) * n),)]
+                    z[:, :, down[i], across[j]] += matrix[:, :, :, :, i, j]
 
 
 def _padded_shape(shape, padding):
@@ -223,7 +246,7 @@ convolution_dw.vjp(
 def im2col(x, *, kernel_size, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1)):
     """z[n, k, p] = x[n, p + k]: each column is a window        dL/dx = col2im(g)"""
     windows = _Windows(_padded_shape(x.shape, padding), (1, x.shape[1], *kernel_size), stride, dilation, 1, in_rows=False)
-    z = windows.matrix(_pad(x, padding), 0)
+    z = windows.matrix(_pad(x, padding))[:, 0]
     return z.copy() if np.may_share_memory(x, z) else z
 
 
@@ -233,7 +256,7 @@ def col2im(x, *, shape, kernel_size, stride, padding, dilation):
     shape = _padded_shape((len(x), x.shape[1] // (kernel_size[0] * kernel_size[1]), *shape), padding)
     windows = _Windows(shape, (1, shape[1], *kernel_size), stride, dilation, 1, in_rows=False)
     z = windows.zeros(x.dtype)
-    windows.add(z, 0, x)
+    windows.add(z, x)
     return np.ascontiguousarray(_crop(z, padding))
 
 
