@@ -439,3 +439,28 @@ def test_the_numerical_gradient_of_whole_numbers_takes_fractional_coordinates():
     # 3 / 1 at the start, 5 / 0.5 at the end; between, each weighted by the width of the other
     assert slope.dtype == minigrad.float64
     assert slope.tolist() == pytest.approx([3, (3 * 0.5 + 10 * 1) / 1.5, 10], rel=1e-12)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(
+    "shape, dim, k", [((5000,), 0, 3), ((3, 700), 1, 60), ((600, 2), 0, 1), ((600, 2), 0, 0)]
+)
+def test_the_few_largest_of_many_are_the_first_of_all_sorted(shape, dim, k, largest):
+    a = np.random.default_rng(1).normal(size=shape)
+    a.reshape(-1)[[7, 11, 40]] = np.nan, np.inf, -np.inf
+    x = tensor(a, requires_grad=True)
+
+    few, all_sorted = x.topk(k, dim, largest), x.sort(dim, descending=largest)
+    few.values.sum().backward()
+
+    assert few.indices.tolist() == all_sorted.indices.narrow(dim, 0, k).tolist()
+    np.testing.assert_array_equal(few.values.tolist(), all_sorted.values.narrow(dim, 0, k).tolist())
+    assert x.grad.sum().item() == few.values.numel()
+
+
+def test_running_sums_of_float32_are_added_in_float64():
+    a = np.random.default_rng(1).normal(size=(40, 50)).astype(np.float32)
+
+    for dim in (0, 1):
+        exact = a.astype(np.float64).cumsum(dim).astype(np.float32)
+        np.testing.assert_array_equal(tensor(a).cumsum(dim).numpy(), exact)

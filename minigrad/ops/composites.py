@@ -82,8 +82,19 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.array.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
-    first = (slice(None),) * axis + (slice(0, k),)
-    return taken(return_types.topk, x, in_c_order(sorting(x.array, axis, largest)[first]), axis)
+    return taken(return_types.topk, x, in_c_order(extreme(x.array, axis, k, largest)), axis)
+
+
+def extreme(values: Any, axis: int, k: int, largest: bool) -> Any:
+    """The indices of the k largest (or smallest) values, sorted. Of equal values, the first come first."""
+    n, before = values.shape[axis], (slice(None),) * axis
+    if values.__class__ is not np.ndarray or n < 500 or not 0 < 8 * k < n:
+        return sorting(values, axis, largest)[(*before, slice(0, k))]
+    # Sort only the k that are wanted. Of values that equal the last of them, any may be chosen, as in PyTorch.
+    parted = values.argpartition(n - k if largest else k - 1, axis)
+    chosen = np.sort(parted[(*before, slice(n - k, n) if largest else slice(0, k))], axis)
+    order = sorting(gather(values, index=chosen, axis=axis), axis, largest)
+    return gather(chosen, index=order, axis=axis)
 
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
