@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 
 from minigrad.core.errors import DeviceError
+from minigrad.core.naming import Shown
 
 DEVICES = (
     "cpu",
@@ -18,7 +19,7 @@ DEVICES = (
 )  # names that are accepted; only the CPU computes
 
 
-class device:
+class device(metaclass=Shown):
     """`minigrad.device("cpu")`, as in PyTorch.
 
     >>> device("cpu"), str(device("cpu", 0))

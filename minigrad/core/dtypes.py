@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.naming import Shown
+
 NumPyDtype = np.dtype[Any]
 
 
-class dtype:  # PyTorch's name
+class dtype(metaclass=Shown):  # PyTorch's name
     """The kind of numbers that a tensor holds, like minigrad.float32. There is one object for each.
 
     itemsize   the size of a number in bytes

@@ -7,9 +7,10 @@
 import numpy as np
 
 from minigrad.core.dtypes import DTypeLike, as_dtype, or_default
+from minigrad.core.naming import Shown
 
 
-class finfo:
+class finfo(metaclass=Shown):
     """The limits of a floating-point type: eps, max, min, tiny, bits, resolution.
 
     eps    the distance from 1 to the next larger number
@@ -38,7 +39,7 @@ class finfo:
         )
 
 
-class iinfo:
+class iinfo(metaclass=Shown):
     """The limits of an integer type: min, max, bits.
 
     >>> iinfo(minigrad.uint8).min, iinfo(minigrad.uint8).max

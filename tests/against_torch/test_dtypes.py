@@ -56,6 +56,13 @@ RETURNED = {
     "is_floating_point": lambda m: [m.ones(1, dtype=d).dtype.is_floating_point for d in (m.half, m.int, m.cfloat)],
     "a dictionary of dtypes": lambda m: {m.float32: "single", m.float64: "double"}[m.ones(1).double().dtype],
     "not equal to its name": lambda m: [m.float32 == v for v in (None, 32, m.float64)],
+    "its class": lambda m: type(m.ones(1).dtype),
+    "classes at the top": lambda m: [type(v) for v in (m.ones(1), m.Size([1]), m.device("cpu"), m.finfo(m.half), m.iinfo(m.int))],
+    "the class of a parameter": lambda m: type(m.nn.Parameter(m.ones(1))),
+    "the class of a view": lambda m: [type(v) for v in (m.ones(2, 2)[0], m.ones(2, 2).T, m.ones(2, 2).view(-1))],
+    "a comparison of classes": lambda m: [type(m.ones(2, 2)[0]) == c for c in (m.Tensor, type(m.ones(1)), m.nn.Parameter, int)],  # noqa: E721
+    "a class among others": lambda m: type(m.ones(2, 2).T) in (int, m.Tensor) and m.Tensor != m.nn.Parameter,
+    "a class of one's own": lambda m: type(type("Mine", (m.Tensor,), {})([1.0])).__name__,
     "of a buffer in a module": lambda m: {n: b.dtype for n, b in m.nn.BatchNorm1d(2).named_buffers()},
 }  # fmt: skip
 
