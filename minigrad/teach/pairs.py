@@ -178,7 +178,7 @@ def walked(
 
 def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     """The derivative of {op}{line}, here and wherever it is used in this way, was computed with
-    the value of the step {n} instead of the same step.
+    the value of {n} instead of the same step.
 
     Number the steps, and write down which value each of them reads.
     """
@@ -201,13 +201,15 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
 
 def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The values, each one step later or earlier, with each possible value at the end."""
+    """The values, each one step later or earlier, with each possible value at the end; or one for all."""
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
     for end in (values[-1], *like):
-        yield "after", [*values[1:], end]
+        yield "the step after", [*values[1:], end]
     zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out
     for end in (values[0], *zero, *like):
-        yield "before", [end, *values[:-1]]
+        yield "the step before", [end, *values[:-1]]
+    yield "the last step", [values[-1]] * len(values)
+    yield "the first step", [values[0]] * len(values)
 
 
 def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
