@@ -1706,3 +1706,30 @@ def a_write_that_is_forgotten():
         ("mask_missing", "y", X * np.array([*G[:2], *d[2:]])),
         ("mask_missing", "y", right["y"] + X * np.array([0, 0, *G[2:]])),
     ]
+
+
+@program
+def the_cosine_of_an_angle():
+    A, B = draw(4, seed=147), draw(4, seed=148)
+    a, b = leaf(A), leaf(B)
+    z = (a @ b) / (a.norm() * b.norm())
+    x, y, d = np.linalg.norm(A), np.linalg.norm(B), A @ B
+    return {"a": a, "b": b}, z, {"a": B / (x * y) - A * d / (x**3 * y), "b": A / (x * y) - B * d / (x * y**3)}, [
+        ("wrong_argument", "a", B / (x * y) - A * d / (x**2 * y)),
+        ("wrong_argument", "a", B / (x**2 * y) - A * d / (x**3 * y)),
+        ("wrong_argument", "b", A / (x * y) - B * d / (x * y**2)), ("sign", "b", A / (x * y) + B * d / (x * y**3)),
+    ]
+
+
+@program
+def rows_of_length_one():
+    X, W = draw(4, 3, seed=149), draw(4, 3, seed=150)
+    x = leaf(X)
+    n = x.norm(dim=1, keepdim=True)
+    z = (x / n * tensor(W)).sum()
+    N = np.linalg.norm(X, axis=1, keepdims=True)
+    first, second = W / N, X * (X * W).sum(1, keepdims=True) / N**3
+    return {"x": x, "n": n}, z, {"x": first - second}, [
+        ("wrong_argument", "x", first - second * N), ("double_counted", "x", first / N - second),
+        ("missing_path", "x", first), ("sign", "x", first + second),
+    ]

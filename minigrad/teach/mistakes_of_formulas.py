@@ -217,7 +217,7 @@ def _normalization(
         ("wrong_argument", "the last y is missing", other - other / y),
         ("wrong_argument", "g * y is there without y", other - parts(axis, y, y**0)[1]),
     ]
-    for words, v in (("x minus its mean", c), ("x", x)):
+    for words, v in (("x", x), ("x minus its mean", c)):
         for pair in ((v, y), (y, v), (v, v)):
             d = other - parts(axis, *pair)[1]
             wrong.append(("wrong_argument", f"{words} is used in place of y", d))

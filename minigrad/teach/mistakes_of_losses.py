@@ -139,9 +139,9 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
 
 @mistake("scale", "var std mean div mul")
 def _degrees_of_freedom(use: Use) -> Variants:
-    """{op}{line} divides by {n}, and your gradient divides by another number of entries.
+    """{op}{line} divides by {n}.
 
-    Is it n or n - 1? Look at the forward pass.
+    Which entries are counted? Is it n or n - 1? Look at the forward pass.
     """
     # n against n - 1, or the length of another axis.
     c, n, var = constant_factor(use), use.gathered, use.op_name in ("var", "std")
@@ -151,15 +151,19 @@ def _degrees_of_freedom(use: Use) -> Variants:
         for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
                 if other > 0 and abs(c * here - 1) < 1e-6:
-                    yield Variant(use.passed * here / other, str(here))
+                    yield Variant(
+                        use.passed * here / other, f"{here}, and your gradient by {other}"
+                    )
             if c and use.op_name == "div":  # by another number, such as the sum of a mask
-                yield Variant(use.passed / c / entries, f"{1 / c:g}")
+                words = f"{1 / c:g}, and your gradient by {entries}"
+                yield Variant(use.passed / c / entries, words)
     elif n > 1:
         m = n - float(use.values.get("correction", 1)) if var else n
         lengths = {n} if var else ({*use.passed.shape, use.passed.size} | others) - {n, 0, 1, n * n}
         for other in (lengths | {n - 1}) - {m} if m > 0 else ():
             for root in (1, 0.5) if use.op_name == "std" else (1,):
-                yield Variant(use.passed * (m / other) ** root, f"{m:g}")
+                words = f"{m:g}, and your gradient by {other:g}"
+                yield Variant(use.passed * (m / other) ** root, words)
 
 
 @mistake("mean_for_sum", "var std")

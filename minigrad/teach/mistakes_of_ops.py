@@ -456,9 +456,10 @@ def _overwritten(use: Use) -> Passes:
 
 @mistake("mask_missing")
 def _old_gradient_kept(use: Use) -> Passes:
-    """{op}{line} writes in place, and your gradient of the old value was added to that of the new one.
+    """{op}{line} writes in place, and your gradient of the old value was added to the gradient of the
+    new one, instead of replacing it.
 
-    The old value counts only through the new one: its gradient replaces that of the new one.
+    The old value counts only through the new one.
     """
     return use.g + use.passed if use.wrote and (use.part or use.k == 0) and use.reads() else None
 

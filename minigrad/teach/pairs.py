@@ -184,7 +184,7 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     """
     if a.few:
         return
-    for uses, _ in repeated_uses(a.graph):
+    for uses in (group for group, in_steps in repeated_uses(a.graph) if in_steps):
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:

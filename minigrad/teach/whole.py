@@ -457,6 +457,27 @@ def _after_the_update(a: Answer) -> Places:
             return
 
 
+@mistake_in(STOPPED, "wrong_argument")
+def _another_power(a: Answer) -> Places:
+    """The gradient through {op}{line} was {n} once too often.
+
+    Check the exponents: with respect to x, the derivative of y / x is  -y / x**2.
+    """
+    # A norm, or a norm of each row, to the wrong power.
+    for use in a.graph.paths[:NEAREST] if not a.few else ():
+        shape, size = use.passed.shape, use.passed.size
+        for n, v in a.graph.tensors:
+            if not 0 < v.size < max(size, 2) or np.any(np.abs(v) < 1e-9) or np.all(np.abs(v) == 1):
+                continue
+            if v.ndim > len(shape) or np.broadcast_shapes(v.shape, shape) != shape:
+                continue
+            for d, words in ((use.passed * v, "multiplied by"), (use.passed / v, "divided by")):
+                effect = use.changes(d)
+                if a.target in effect and a.gives(a.right + effect[a.target]):
+                    yield {"use": use, "n": f"{words} {n}"}
+                    return
+
+
 @mistake_in(STOPPED, "extra_term")
 def _regularizer(a: Answer) -> Places:
     """Your gradient has one term too many, {n}, as if there were a regularizer for {x}.
