@@ -1537,7 +1537,7 @@ def attention_with_a_mask():
         g = C @ X.T
         return X.T @ (p * (g - (g * p).sum(1, keepdims=True)) * ~mask) @ X / np.sqrt(d)
 
-    return {"x": x, "w": w, "s": s}, z, {"w": back()}, [
+    return {"x": x, "w": w}, z, {"w": back()}, [
         ("transposed", "w", back(mask.T)), ("mask_inverted", "w", back(~mask)), ("scale", "w", back(d=5)),
     ]
 
@@ -1551,8 +1551,13 @@ def a_target_that_is_detached():
     V, V2 = np.tanh(S @ W), np.tanh(S2 @ W)
     e = 2 * (V - R - 0.9 * (1 - done) * V2) / 5
     right = S.T @ (e * (1 - V**2))
+
+    def back(factor):
+        return S.T @ (2 * (V - R - factor * V2) / 5 * (1 - V**2))
+
     return {"s": s, "s2": s2, "r": r, "w": w, "v": v, "v2": v2}, z, {"w": right}, [
         ("mask_missing", "w", right - S2.T @ (0.9 * (1 - done) * e * (1 - V2**2))),
+        ("mask_missing", "w", back(0.9)), ("mask_inverted", "w", back(0.9 * done)), ("scale", "w", back(1 - done)),
     ]
 
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice, permutations, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -229,6 +229,8 @@ def _with_another_constant(use: Use) -> Alterations:
         others.append(
             ("transposed", given.T, f"{names[0] if names else 'its constant'} transposed")
         )
+    if name == use.beside:
+        others += _other_factors(given, tensors)
     for kind, there, words in others:
         if not np.array_equal(there, given):
             changed = {name: there}
@@ -236,9 +238,28 @@ def _with_another_constant(use: Use) -> Alterations:
             yield kind, Altered(use, z, changed), words
 
 
+def _other_factors(
+    given: Array, tensors: list[tuple[str, Array]]
+) -> Iterator[tuple[str, Array, str]]:
+    """A constant that is  r + k * mask * v,  as a target is, with another factor before v."""
+    named = [(n, v) for n, v in tensors if v.shape == given.shape][:NEAREST]
+    for (n, v), (_, r) in permutations(named, 2):
+        factor = np.round((given - r) / v, 6)
+        kinds = np.unique(factor)
+        if len(kinds) > 2 or len(kinds) == 2 and 0 not in kinds or not np.any(kinds):
+            continue
+        k, mask = kinds[np.argmax(np.abs(kinds))], factor != 0
+        yield "scale", r + mask * v, f"{n} without its factor {k:g}"
+        yield "mask_missing", r + k * v, f"{n} without its mask"
+        yield "mask_inverted", r + k * v * ~mask, f"the mask of {n} inverted"
+
+
 def _masked(use: Use, mask: Array) -> Array:
     """The result of masked_fill or where with another mask."""
-    x, z = use.values[use.name], use.values["z"]
+    x, z = (
+        use.values[use.name],
+        use.values.get("z", np.full(use.g.shape, -np.inf)),
+    )  # before softmax
     mask, before = (
         np.broadcast_to(
             np.logical_not(m) if use.op_name == "masked_fill" or use.name == "y" else m, z.shape

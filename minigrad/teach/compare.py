@@ -178,9 +178,8 @@ def compare_in(
                 ours, why = (asked, "") if isinstance(z, Tensor) else _on_ours(asked, right)
                 found = None if ours is None else diagnose(mine=mine, **ours._asdict())
                 note = "\n".join(filter(None, (note, why)))
-        elif d.verdict == "close" and d.absolute is not None and atol is None:
-            note = "\n".join(filter(None, (note, _too_small(d.absolute, right))))
-        rows.append(_row(name, x, d, note, found))
+        small = "" if atol is not None else _too_small(d, right)
+        rows.append(_row(name, x, d, "\n".join(filter(None, (note, small))), found))
     return Comparison(rows)
 
 
@@ -239,10 +238,12 @@ def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
     return None, f"No mistake is named, because the program cannot be rerun with minigrad: {why}."
 
 
-def _too_small(absolute: float, right: Any) -> str:
+def _too_small(d: Difference, right: Any) -> str:
     """A remark, if all numbers are so small that any answer would be close."""
+    if d.verdict != "close" or d.absolute is None or d.absolute < 1e-11:
+        return ""
     size = float(np.max(np.abs(real_array(right)), initial=0))
-    if absolute <= 1e-2 * size or absolute < 1e-11:
+    if d.absolute <= 1e-2 * size:
         return ""
     return (
         f"these numbers are so small (up to {size:.1g}) that any answer counts as close. To compare "

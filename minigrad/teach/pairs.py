@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,12 +184,13 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     """
     if a.few:
         return
-    for uses in (group for group, in_steps in repeated_uses(a.graph) if in_steps):
+    for uses, in_steps in repeated_uses(a.graph):
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
-            for n, shifted in _shifted(a, values):
+            alike = _at_one_step(values)
+            for n, shifted in chain(_shifted(a, values), alike) if in_steps else alike:
                 there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
                 if time.thread_time() > until:
                     return
@@ -201,15 +202,20 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
 
 def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The values, each one step later or earlier, with each possible value at the end; or one for all."""
+    """The values, each one step later or earlier, with each possible value at the end."""
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
     for end in (values[-1], *like):
         yield "the step after", [*values[1:], end]
     zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out
     for end in (values[0], *zero, *like):
         yield "the step before", [end, *values[:-1]]
-    yield "the last step", [values[-1]] * len(values)
-    yield "the first step", [values[0]] * len(values)
+
+
+def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """One value for all steps; also for those of one step of Runge and Kutta's method, which are no recurrence."""
+    if len(values) > 2:
+        yield "the last step", [values[-1]] * len(values)
+        yield "the first step", [values[0]] * len(values)
 
 
 def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
