@@ -1463,3 +1463,278 @@ def a_mask_and_a_mean_that_are_missing():
         ("mask_missing", "w", X.T @ g), ("mask_missing", "w", -X.T @ g / 10),
         ("mean_for_sum", "w", X.T @ (g * (A > 0))),
     ]
+
+
+# ------------------------------------------------------------------ from a second examination
+
+
+@program
+def a_net_with_a_regularizer():
+    X, A, B, b = draw(6, 4, seed=101), draw(4, 5, seed=102), draw(5, 3, seed=103), draw(3, seed=104)
+    Y = [0, 2, 1, 1, 0, 2]
+    x, w1, w2, b2 = tensor(X), leaf(A), leaf(B), leaf(b)
+    h = (x @ w1).tanh()
+    z = F.cross_entropy(h @ w2 + b2, tensor(Y)) + 0.15 * ((w1**2).sum() + (w2**2).sum())
+    H, one = np.tanh(X @ A), np.eye(3)[Y]
+
+    def back(one=one, slope=1 - H**2, step=0.0):
+        g = (softmax(H @ B + b) - one) / 6
+        d2 = H.T @ g + 0.3 * B
+        return {"w2": d2, "b2": g.sum(0), "w1": X.T @ (g @ (B - step * d2).T * slope) + 0.3 * A}
+
+    right = back()
+    return {"x": x, "w1": w1, "w2": w2, "b2": b2, "h": h}, z, right, [
+        ("extra_term", "b2", right["b2"] + 0.3 * b), ("extra_term", "b2", right["b2"] + 0.01 * np.sign(b)),
+        ("stale_value", "w1", back(step=0.1)["w1"]), ("wrong_argument", "w1", back(one=np.roll(one, 1, 1))["w1"]),
+        ("wrong_argument", "w1", back(slope=np.sqrt(1 - H**2))["w1"]),
+    ]
+
+
+@program
+def factors_with_biases():
+    P, Q, B, R = draw(4, 3, seed=105), draw(5, 3, seed=106), draw(4, seed=107), draw(7, seed=108)
+    users, items = np.array([0, 1, 2, 0, 3, 1, 0]), np.array([1, 0, 4, 2, 2, 0, 1])
+    p, q, b = leaf(P), leaf(Q), leaf(B)
+    pu, qi = p[tensor(users)], q[tensor(items)]
+    z = ((b[tensor(users)] + (pu * qi).sum(1) - tensor(R)) ** 2).sum() + 0.1 * (pu**2).sum()
+    e = B[users] + (P[users] * Q[items]).sum(1) - R
+    d = np.zeros(4)
+    np.add.at(d, users, 2 * e)
+    return {"p": p, "q": q, "b": b, "pu": pu, "qi": qi}, z, {"b": d}, [
+        ("extra_term", "b", d + 0.2 * B), ("mean_for_sum", "b", d / np.bincount(users)),
+    ]
+
+
+@program
+def a_layer_normalization_with_a_gain():
+    X, W, G, B = draw(4, 6, seed=109), draw(4, 6, seed=110), draw(6, seed=111, low=0.5, high=2), draw(6, seed=112)
+    x, gain, bias = leaf(X), leaf(G), leaf(B)
+    c = x - x.mean(1, keepdim=True)
+    xh = c / ((c**2).mean(1, keepdim=True) + 0.001).sqrt()
+    y = gain * xh + bias
+    z = (y * tensor(W)).sum()
+    C = X - X.mean(1, keepdims=True)
+    r = ((C**2).mean(1, keepdims=True) + 0.001) ** -0.5
+
+    def back(g, r1=r):
+        return r1 * (g - g.mean(1, keepdims=True) - C * r * (g * C * r).mean(1, keepdims=True))
+
+    return {"x": x, "gain": gain, "bias": bias, "xh": xh, "y": y}, z, {"x": back(W * G), "bias": W.sum(0)}, [
+        ("wrong_argument", "x", back(W / G)), ("wrong_argument", "x", back(W * G, 1 / r)),
+        ("other_variable", "bias", (W * G).sum(0)),
+    ]
+
+
+@program
+def attention_with_a_mask():
+    X, A, C = draw(5, 4, seed=113), draw(4, 4, seed=114), draw(5, 4, seed=115)
+    x, w, mask = tensor(X), leaf(A), np.triu(np.ones((5, 5), bool), 1)
+    s = (x @ w @ x.T / 2).masked_fill(tensor(mask), -1e9)
+    z = (s.softmax(-1) @ x * tensor(C)).sum()
+
+    def back(mask=mask, d=4):
+        p = softmax(np.where(mask, -1e9, X @ A @ X.T / 2))
+        g = C @ X.T
+        return X.T @ (p * (g - (g * p).sum(1, keepdims=True)) * ~mask) @ X / np.sqrt(d)
+
+    return {"x": x, "w": w}, z, {"w": back()}, [
+        ("transposed", "w", back(mask.T)), ("mask_inverted", "w", back(~mask)), ("scale", "w", back(d=5)),
+    ]
+
+
+@program
+def a_target_that_is_detached():
+    S, S2, R, W = draw(5, 3, seed=116), draw(5, 3, seed=117), draw(5, seed=118), draw(3, seed=119)
+    s, s2, r, w, done = tensor(S), tensor(S2), tensor(R), leaf(W), np.array([0, 1.0, 0, 0, 1])
+    v, v2 = (s @ w).tanh(), (s2 @ w).tanh()
+    z = ((v - (r + 0.9 * tensor(1 - done) * v2.detach())) ** 2).mean()
+    V, V2 = np.tanh(S @ W), np.tanh(S2 @ W)
+    e = 2 * (V - R - 0.9 * (1 - done) * V2) / 5
+    right = S.T @ (e * (1 - V**2))
+
+    def back(factor):
+        return S.T @ (2 * (V - R - factor * V2) / 5 * (1 - V**2))
+
+    return {"s": s, "s2": s2, "r": r, "w": w, "v": v, "v2": v2}, z, {"w": right}, [
+        ("mask_missing", "w", right - S2.T @ (0.9 * (1 - done) * e * (1 - V2**2))),
+        ("mask_missing", "w", back(0.9)), ("mask_inverted", "w", back(0.9 * done)), ("scale", "w", back(1 - done)),
+    ]
+
+
+@program
+def a_step_up_instead_of_down():
+    X, V, Y, U, W = draw(5, 3, seed=120), draw(5, 3, seed=121), draw(5, seed=122), draw(5, seed=123), draw(3, seed=124)
+    x, v, w = tensor(X), tensor(V), leaf(W)
+    fast = w - 0.1 * (x.T @ (x @ w - tensor(Y)))
+    z = ((v @ fast - tensor(U)) ** 2).mean()
+
+    def back(sign=1):
+        g = 2 * V.T @ (V @ (W - sign * 0.1 * X.T @ (X @ W - Y)) - U) / 5
+        return g - sign * 0.1 * X.T @ X @ g
+
+    return {"x": x, "v": v, "w": w, "fast": fast}, z, {"w": back()}, [("sign", "w", back(-1))]
+
+
+@program
+def a_quantile_of_a_residual():
+    X, W, Y = draw(7, 3, seed=125), draw(3, seed=126), draw(7, seed=127)
+    x, w, y = tensor(X), leaf(W), tensor(Y)
+    r = y - x @ w
+    z = minigrad.maximum(0.3 * r, -0.7 * r).mean()
+    e = Y - X @ W
+    return {"x": x, "w": w, "y": y, "r": r}, z, {"w": -X.T @ np.where(e > 0, 0.3, -0.7) / 7}, [
+        ("sign", "w", X.T @ np.where(e < 0, 0.3, -0.7) / 7),
+    ]
+
+
+@program
+def a_mixture_of_normal_distributions():
+    X, M, W = draw(7, 2, seed=128), draw(3, 2, seed=129), draw(3, seed=130)
+    x, mu, w = tensor(X), leaf(M), leaf(W)
+    lp = w.log_softmax(0) - 0.5 * ((x.unsqueeze(1) - mu) ** 2).sum(2)
+    z = -lp.logsumexp(1).mean()
+    pi = softmax(W)
+    L = np.log(pi) - 0.5 * ((X[:, None] - M) ** 2).sum(2)
+
+    def back(r):
+        return -(r[:, :, None] * (X[:, None] - M)).sum(0) / 7
+
+    hard, R = np.eye(3)[L.argmax(1)], softmax(L)
+    return {"x": x, "mu": mu, "w": w, "lp": lp}, z, {"mu": back(R), "w": pi - R.mean(0)}, [
+        ("wrong_argument", "mu", back(hard)), ("sign", "mu", back(softmax(-L))), ("forgot_inner", "w", -R.mean(0) / pi),
+        ("scale", "mu", back(R) * 7 / 3),
+    ]
+
+
+@program
+def an_equation_with_a_second_derivative():
+    X, A, B, C, Y = draw(4, 1, seed=131), draw(1, 5, seed=132), draw(5, seed=133), draw(5, seed=134), draw(4, seed=135)
+    a, b, c = leaf(A), leaf(B), leaf(C)
+    t = (tensor(X) @ a + b).tanh()
+    z = ((((-2 * t * (1 - t**2)) * a[0] ** 2) @ c + t @ c - tensor(Y)) ** 2).mean()
+    T = np.tanh(X @ A + B)
+    curve = -2 * T * (1 - T**2)
+
+    def back(curve, r):
+        return 2 / 4 * (curve + T).T @ r
+
+    U = (curve * A[0] ** 2) @ C
+    r = U + T @ C - Y
+    return {"a": a, "b": b, "c": c, "t": t}, z, {"c": back(curve * A[0] ** 2, r)}, [
+        ("wrong_argument", "c", back(curve * A[0], r)), ("missing_path", "c", back(curve * A[0] ** 2, U - Y)),
+    ]
+
+
+@program
+def a_quadratic_form_of_an_inverse():
+    A, V = draw(4, 4, seed=136) + 3 * np.eye(4), draw(4, seed=137)
+    k, v = leaf(A), tensor(V)
+    z = v @ k.inverse() @ v
+    inv = np.linalg.inv(A)
+    return {"k": k, "v": v}, z, {"k": -inv.T @ np.outer(V, V) @ inv.T}, [
+        ("wrong_argument", "k", -inv.T @ np.outer(V, V)), ("wrong_argument", "k", -np.outer(V, V) @ inv.T),
+        ("transposed", "k", -inv @ np.outer(V, V) @ inv.T),
+    ]
+
+
+@program
+def classes_with_weights():
+    X, C, Y = draw(7, 3, seed=138), np.array([1, 2, 0.5]), np.array([0, 2, 1, -100, 2, 0, -100])
+    x, c, y = leaf(X), tensor(C), tensor(Y)
+    z = F.cross_entropy(x, y, weight=c)
+    kept, one = (Y >= 0)[:, None], np.eye(3)[np.maximum(Y, 0)]
+    w = C[np.maximum(Y, 0)][:, None] * kept
+    g = (softmax(X) - one) * w
+    return {"x": x, "c": c, "y": y}, z, {"x": g / w.sum()}, [
+        ("wrong_argument", "x", (softmax(X) - one) * C * kept / w.sum()), ("wrong_argument", "x", g * w / w.sum()),
+        ("wrong_argument", "x", (softmax(X) - one * w) * kept / w.sum()), ("mean_for_sum", "x", g / C.sum()),
+        ("wrong_argument", "x", (softmax(X) * w - one) * kept / w.sum()),
+    ]
+
+
+@program
+def words_and_padding():
+    X, Y = draw(6, 4, seed=139), np.array([2, 0, 3, 1, 0, 0])
+    x, y = leaf(X), tensor(Y)
+    z = F.cross_entropy(x, y, ignore_index=0)
+    d = softmax(X) - np.eye(4)[Y]
+    return {"x": x, "y": y}, z, {"x": d * (Y != 0)[:, None] / 3}, [
+        ("mask_missing", "x", d / 6), ("mask_missing", "x", d / 3), ("mean_for_sum", "x", d * (Y != 0)[:, None]),
+    ]
+
+
+@program
+def events_and_censored_times():
+    X, B, E = draw(6, 3, seed=140), draw(3, seed=141), np.array([1.0, 0, 1, 1, 0, 1])
+    x, b, e = tensor(X), leaf(B), tensor(E)
+    s = x @ b
+    z = -(e * (s - s.exp().cumsum(0).log())).sum()
+    W = np.exp(X @ B)
+    right = -X.T @ E + sum(E[i] * W[: i + 1] @ X[: i + 1] / W[: i + 1].sum() for i in range(6))
+    return {"x": x, "b": b, "e": e, "s": s}, z, {"b": right}, [
+        ("scale", "b", right / 4), ("missing_path", "b", -X.T @ E),
+    ]
+
+
+@program
+def every_step_at_the_last_state():
+    W, H = draw(3, 3, seed=142), draw(3, seed=143)
+    w, h0 = leaf(W), leaf(H)
+    h, states = h0, [H]
+    for _ in range(4):
+        h = (w @ h).tanh()
+        states.append(np.tanh(W @ states[-1]))
+    z = (h**2).sum()
+
+    def back(at=None):
+        g, d = 2 * states[4], 0
+        for t in (4, 3, 2, 1):
+            g = g * (1 - states[at or t] ** 2)
+            d, g = d + np.outer(g, states[t - 1]), W.T @ g
+        return {"w": d, "h0": g}
+
+    return {"w": w, "h0": h0, "h": h}, z, back(), [
+        ("wrong_argument", name, back(k)[name]) for name in ("w", "h0") for k in (4, 1)
+    ]
+
+
+@program
+def a_write_that_is_forgotten():
+    X, Y, G = draw(4, seed=144), draw(4, seed=145), draw(4, seed=146)
+    x, y = leaf(X), leaf(Y)
+    z = x * y
+    z[:2] = 2 * y[:2]
+    z[2:] *= x[2:]
+    d = G * np.array([0, 0, *X[2:]])
+    right = {"y": d * X + np.array([*2 * G[:2], 0, 0]), "x": d * Y + np.array([0, 0, *(G * X * Y)[2:]])}
+    return {"x": x, "y": y, "gradient": G}, z, right, [
+        ("mask_missing", "y", X * np.array([*G[:2], *d[2:]])),
+        ("mask_missing", "y", right["y"] + X * np.array([0, 0, *G[2:]])),
+    ]
+
+
+@program
+def the_cosine_of_an_angle():
+    A, B = draw(4, seed=147), draw(4, seed=148)
+    a, b = leaf(A), leaf(B)
+    z = (a @ b) / (a.norm() * b.norm())
+    x, y, d = np.linalg.norm(A), np.linalg.norm(B), A @ B
+    return {"a": a, "b": b}, z, {"a": B / (x * y) - A * d / (x**3 * y), "b": A / (x * y) - B * d / (x * y**3)}, [
+        ("wrong_argument", "a", B / (x * y) - A * d / (x**2 * y)),
+        ("wrong_argument", "a", B / (x**2 * y) - A * d / (x**3 * y)),
+        ("wrong_argument", "b", A / (x * y) - B * d / (x * y**2)), ("sign", "b", A / (x * y) + B * d / (x * y**3)),
+    ]
+
+
+@program
+def rows_of_length_one():
+    X, W = draw(4, 3, seed=149), draw(4, 3, seed=150)
+    x = leaf(X)
+    n = x.norm(dim=1, keepdim=True)
+    z = (x / n * tensor(W)).sum()
+    N = np.linalg.norm(X, axis=1, keepdims=True)
+    first, second = W / N, X * (X * W).sum(1, keepdims=True) / N**3
+    return {"x": x, "n": n}, z, {"x": first - second}, [
+        ("wrong_argument", "x", first - second * N), ("double_counted", "x", first / N - second),
+        ("missing_path", "x", first), ("sign", "x", first + second),
+    ]

@@ -195,6 +195,12 @@ def test_a_wrong_tangent_of_a_sum_is_a_verdict_and_no_error():
 
 
 LAYER, VECTORS = [[(2, 3), (3,)], [(3, 3), (3,)]], [[(3,), (3,)], [(4,), (4,)]]
+
+
+def P(x):
+    return np.exp(x) / np.exp(x).sum()
+
+
 WRONG_TANGENTS = [
     (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x * x) * u, "forgot_inner"),
     (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x) * 2 * x * u, "wrong_argument"),
@@ -207,6 +213,11 @@ WRONG_TANGENTS = [
     (lambda w, x: (w @ x).tanh(), LAYER, lambda w, x, u, v: u @ x + w @ v, "upstream_only"),
     (lambda x, y: (2 * x).mul_(y), VECTORS, lambda x, y, u, v: 2 * u * y + 2 * x * y * v, "stale_value"),
     (lambda x, y: (2 * x).copy_(y * y), VECTORS, lambda x, y, u, v: 2 * u, "stale_value"),
+    (lambda x, y: x * y, VECTORS, lambda x, y, u, v: u * y + x * v + u * v, "paths_multiplied"),
+    (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(w @ x) * (w @ x), "other_variable"),
+    (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v) * (u @ x + w @ v), "wrong_argument"),
+    (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v), "upstream_only"),
+    (lambda x: x.softmax(-1), [[(4,)], [(3,)]], lambda x, u: P(x) * (u - u.sum()), "wrong_argument"),
 ]  # fmt: skip
 
 

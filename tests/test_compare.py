@@ -56,6 +56,17 @@ def test_rounding_is_close_and_the_tolerance_can_be_set():
     assert compare(z, x=[3.1, 3.0], atol=0.2).rows[0].verdict == "close"
 
 
+def test_a_gradient_as_small_as_the_tolerance_has_a_remark():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    z = x * x * 1e-9
+
+    [wrong], [right] = compare(z, x=[0.0, 0.0]).rows, compare(z, x=[2e-9, 4e-9]).rows
+
+    assert wrong.ok and "so small (up to 4e-09) that any answer counts as close" in wrong.note
+    assert right.ok and right.note == ""
+    assert not compare(z, x=[0.0, 0.0], atol=0).ok
+
+
 def test_integers_are_compared_exactly_however_large_they_are():
     assert difference([2**60, 3], [2**60, 3]).ok
     for n in (2**33, 2**60):

@@ -26,7 +26,7 @@ SETTINGS = [
     ("Adagrad", {"lr": 0.1, "initial_accumulator_value": 0.5, "eps": 1e-3}),
 ]
 LR, STATE = "lr_missing", "state_not_kept"
-DIVISOR = {"eps_inside_sqrt", "eps_missing", "root_missing", "square_missing"}
+DIVISOR = {"stale_value", "eps_inside_sqrt", "eps_missing", "root_missing", "square_missing"}
 DECAY = {
     "weight_decay_sign",
     "weight_decay_missing",
@@ -34,18 +34,34 @@ DECAY = {
     "weight_decay_place",
     "decoupled_weight_decay",
 }
-AROUND = {"accumulated_twice", "stale_gradient", "sign"}
+AROUND = {
+    "accumulated_twice",
+    "stale_gradient",
+    "sign",
+    "gradient_zeroed",
+    "gradient_changed",
+    "step_missing",
+}
 MOMENTUM = {LR, STATE, "momentum_convention", "dampening"}
-ADAM = {LR, STATE, *DIVISOR, "eps_place", "bias_correction", "wrong_beta"}
+ADAM = {
+    LR,
+    STATE,
+    *DIVISOR,
+    "eps_place",
+    "bias_correction",
+    "wrong_beta",
+    "initial_value",
+    "centering_not_asked",
+}
 WRONG = {
     ("SGD", 0): {LR},
     ("SGD", 1): MOMENTUM | {"nesterov_not_asked"},
     ("SGD", 2): MOMENTUM | {"nesterov_not_asked"},
     ("SGD", 3): MOMENTUM | DECAY | {"nesterov_not_asked", "lr_schedule"},
     ("SGD", 4): MOMENTUM | {"nesterov_missing"},
-    ("Adam", 5): ADAM,
-    ("Adam", 6): ADAM | DECAY,
-    ("AdamW", 7): ADAM | DECAY,
+    ("Adam", 5): ADAM | {"amsgrad_not_asked"},
+    ("Adam", 6): ADAM | DECAY | {"amsgrad_not_asked"},
+    ("AdamW", 7): ADAM | DECAY | {"amsgrad_not_asked"},
     ("Adagrad", 8): {LR, STATE, *DIVISOR, "lr_decay_missing"} | DECAY,
     ("RMSprop", 9): {
         LR,
@@ -55,10 +71,19 @@ WRONG = {
         "wrong_beta",
         "centering_missing",
         "bias_correction",
+        "initial_value",
     },
-    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta", "centering_not_asked", "bias_correction"}
+    ("RMSprop", 10): {
+        LR,
+        STATE,
+        *DIVISOR,
+        "wrong_beta",
+        "centering_not_asked",
+        "bias_correction",
+        "initial_value",
+    }
     | DECAY,
-    ("Adam", 11): ADAM | {"amsgrad_missing"},
+    ("Adam", 11): ADAM - {"stale_value"} | {"amsgrad_missing"},
     ("Adagrad", 12): {LR, STATE, *DIVISOR, "initial_value_missing"},
 }
 
@@ -309,6 +334,72 @@ def counted_from_zero(p, g, lr, t, s):
         return adam_step()(p, g, lr, t - 1, s)
 
 
+def adam_with(rule):
+    """Adam, with the formula of v, or of v_hat, as rule(v, g, m, v_hat, t, s) says."""
+
+    def step(p, g, lr, t, s):
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        before, s["v"] = s.get("v", 0), 0.999 * s.get("v", 0) + 0.001 * g**2
+        v_hat = rule(before, g, s["m"], s["v"] / (1 - 0.999**t), t, s)
+        return p - lr * s["m"] / (1 - 0.9**t) / (np.sqrt(v_hat) + 1e-2)
+
+    return step
+
+
+def with_the_first_beta(before, g, m, v_hat, t, s):
+    s["v"] = 0.999 * before + 0.1 * g**2
+    return s["v"] / (1 - 0.999**t)
+
+
+def believing(before, g, m, v_hat, t, s):
+    s["v"] = 0.999 * before + 0.001 * (g - m) ** 2
+    return s["v"] / (1 - 0.999**t)
+
+
+def from_the_first_gradient(before, g, m, v_hat, t, s):
+    if t == 1:
+        s["m"], s["v"] = g, g**2
+    return s["v"] / (1 - 0.999**t)
+
+
+def largest_corrected(before, g, m, v_hat, t, s):
+    s["top"] = np.maximum(s.get("top", 0), v_hat)
+    return s["top"]
+
+
+def zeroed_every_second_time(p, g, lr, t, s):
+    s["g"] = g if t % 2 else s["g"] + g
+    return p - lr * s["g"]
+
+
+def decayed_twice(p, g, lr, t, s):
+    return adam_step(decoupled=0.3)(p, g + 0.3 * p, lr, t, s)
+
+
+def looks_ahead_with_g(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + g
+    return p - lr * (0.9 * g + s["v"])
+
+
+def rms_from(first):
+    def step(p, g, lr, t, s):
+        s["a"] = 0.9 * s.get("a", first(g)) + 0.1 * g * g
+        return p - lr * g / (np.sqrt(s["a"]) + 1e-2)
+
+    return step
+
+
+def with_the_old_average(p, g, lr, t, s):
+    before, s["a"] = s.get("a", 0 * g), 0.9 * s.get("a", 0) + 0.1 * g * g
+    return p - lr * g / (np.sqrt(before) + 1e-2)
+
+
+def adamax_without_correction(p, g, lr, t, s):
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["u"] = np.maximum(0.999 * s.get("u", 0), np.abs(g) + 1e-8)
+    return p - lr * s["m"] / s["u"]
+
+
 FALLING = [0.1, 0.1, 0.05, 0.02]
 SGD9 = {"lr": 0.1, "momentum": 0.9}
 ADAM_ = {"lr": 0.1, "eps": 1e-2}
@@ -380,6 +471,32 @@ BY_HAND = [
      "weight_decay_place"),
     ("Adam", ADAM_, corrected_in_place, "bias_correction"),
     ("Adam", ADAM_, counted_from_zero, "bias_correction"),
+    ("SGD", SGD9, lambda p, g, lr, t, s: p, "gradient_zeroed"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr * g * (t > 1), "step_missing"),
+    ("SGD", {"lr": 0.1}, zeroed_every_second_time, "accumulated_twice"),
+    ("SGD", SGD9, lambda p, g, lr, t, s: momentum(p, np.sign(g), lr, t, s), "gradient_changed"),
+    ("SGD", SGD9, lambda p, g, lr, t, s: momentum(p, np.clip(g, -1, 1), lr, t, s), "gradient_changed"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr * g / np.linalg.norm(g), "gradient_changed"),
+    ("SGD", {**SGD9, "nesterov": True}, looks_ahead_with_g, "nesterov_missing"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr / t * g, "lr_schedule"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr**2 * 7 * g, "scale"),
+    ("SGD", {"lr": FALLING}, lambda p, g, lr, t, s: p - np.prod(FALLING[:t]) * g, "lr_schedule"),
+    ("SGD", {"lr": FALLING, "momentum": 0.9}, lambda p, g, lr, t, s: momentum(p, g, FALLING[-t], t, s), "lr_schedule"),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3},
+     lambda p, g, lr, t, s: adam_step(decoupled=0.3)(p, g, lr / t, t, s), "lr_schedule"),
+    ("Adamax", {"lr": 0.1}, adamax_without_correction, "lr_schedule"),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3}, decayed_twice, "decoupled_weight_decay"),
+    ("Adam", ADAM_, adam_with(lambda before, g, m, v_hat, t, s: v_hat), None),
+    ("Adam", ADAM_, adam_with(with_the_first_beta), "wrong_beta"),
+    ("Adam", ADAM_, adam_with(believing), "centering_not_asked"),
+    ("Adam", ADAM_, adam_with(from_the_first_gradient), "initial_value"),
+    ("Adam", ADAM_, adam_with(lambda before, g, m, v_hat, t, s: v_hat * np.sqrt(1 - 0.999**t)), "bias_correction"),
+    ("Adam", ADAM_, adam_with(lambda before, g, m, v_hat, t, s: before / (1 - 0.999**t)), "stale_value"),
+    ("Adam", {**ADAM_, "amsgrad": True}, adam_with(largest_corrected), "amsgrad_missing"),
+    ("Adam", ADAM_, adam_with(largest_corrected), "amsgrad_not_asked"),
+    ("RMSprop", RMS, rms_from(lambda g: g * g), "initial_value"),
+    ("RMSprop", RMS, rms_from(lambda g: 1.0), "initial_value"),
+    ("RMSprop", RMS, with_the_old_average, "stale_value"),
 ]  # fmt: skip
 
 

@@ -16,8 +16,9 @@ Read uses.py first.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice, permutations, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from minigrad.teach.mistakes import message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
 from minigrad.teach.recurrences import Recurrence, corresponding, recurrences
 from minigrad.teach.uses import (
+    MISFITS,
     AnyNode,
     Graph,
     Use,
@@ -57,10 +59,11 @@ class Later(NamedTuple):
 class Altered(NamedTuple):
     """A node with a different result.
 
-    use       an edge of the node; no gradient is passed along the others
+    use       an edge of the node
     z         the result that the node has instead; None if it is left out: then its operand's value passes
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
+    beside    the same for the other edges of the node
     later     a later node whose result is changed as well
     """
 
@@ -68,6 +71,7 @@ class Altered(NamedTuple):
     z: Array | None = None
     changed: dict[str, Any] | None = None
     times: float = 1.0
+    beside: float = 0.0
     later: Later | None = None
 
     def passes(self, g: Array) -> Array | None:
@@ -82,8 +86,8 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     # Also uses that do not lead to the target: their values matter.
     uses = (u for u in a.graph.uses[::-1] if u.op is not None and not u.part and not u.wrote)
     alone = [use for use in uses if use is use.twins[0]]
-    for use in alone:
-        for search in SEARCHES:
+    for use, search in product(alone, SEARCHES):
+        with suppress(*MISFITS):  # a value is not known
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
@@ -144,8 +148,30 @@ def _operand_left_out(use: Use) -> Alterations:
     other = use.values.get(use.beside)
     if use.op_name in ("add", "sub") and other is not None and np.shape(other) == use.g.shape:
         z = -other if use.op_name == "sub" and use.name == "x" else other
-        yield "missing_path", Altered(use, z, {}, 0.0), ""
-        yield "missing_path", Altered(use, z, {}), " of its result, though not of the derivatives"
+        yield "missing_path", Altered(use, z, {}, 0.0, 1.0), ""
+        if use.node not in use.graph.names:  # else it is named with its value: see at_other_values
+            words = " of its result, though not of the derivatives"
+            yield "missing_path", Altered(use, z, {}, 1.0, 1.0), words
+
+
+def _sign_otherwise(use: Use) -> Alterations:
+    """This is the gradient of the program with {n} in {op}{line}.
+
+    Differentiate the function as it was computed: a difference the other way round has the opposite sign.
+    """
+    x, z, other = (use.values.get(name) for name in (use.name, "z", use.beside))
+    if use.op_name not in ("add", "sub") or x is None or z is None or other is None:
+        return
+    minus = use.op_name == "sub"
+    if np.shape(x) == use.g.shape:
+        words = "a plus for the minus" if minus else "a minus for the plus"
+        if use.name == "y" or not minus:
+            rest = z + x if minus else z - x
+            yield "sign", Altered(use, rest + x if minus else rest - x, {}, -1.0, 1.0), words
+        if use.beside not in use.origins:
+            yield "sign", Altered(use, 2 * x - z if use.name == "x" else -x - other, {}), words
+    if minus:
+        yield "sign", Altered(use, -z, {}, -1.0, -1.0), "the difference the other way round"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -183,17 +209,65 @@ def _with_another_constant(use: Use) -> Alterations:
 
     Differentiate the function as it was computed, with the same targets, weights and masks.
     """
-    given = None if use.beside in use.origins else use.values.get(use.beside)
+    masks = {"masked_fill": "mask", "where": "c"}
+    name = masks.get(use.op_name, use.beside)
+    given = None if name in use.origins else use.values.get(name)
     if given is None or np.size(given) < 3 or use.name not in use.values:
         return
-    names = [
-        m for m, v in use.graph.tensors if v.shape == np.shape(given) and np.allclose(v, given)
+    given, tensors = np.asarray(given), use.graph.tensors
+    names = [m for m, v in tensors if v.shape == given.shape and np.allclose(v, given)]
+    others = [
+        ("wrong_argument", there, f"{n} instead of {names[0]}")
+        for n, there in (tensors if names else ())
+        if there.shape == given.shape and n not in names
     ]
-    for n, there in use.graph.tensors if names else ():
-        if there.shape == np.shape(given) and n not in names:
-            changed = {use.beside: there}
-            words = f"{n} instead of {names[0]}"
-            yield "wrong_argument", Altered(use, use.applied(**changed), changed), words
+    if name == use.beside and set(np.unique(given)) == {0, 1}:
+        others.append(("mask_inverted", 1 - given, "the mask inverted"))
+    elif name != use.beside:
+        others.append(("mask_inverted", np.logical_not(given), "the mask inverted"))
+    if given.ndim == 2 and given.shape[0] == given.shape[1]:
+        others.append(
+            ("transposed", given.T, f"{names[0] if names else 'its constant'} transposed")
+        )
+    if name == use.beside:
+        others += _other_factors(given, tensors)
+    for kind, there, words in others:
+        if not np.array_equal(there, given):
+            changed = {name: there}
+            z = use.applied(**changed) if name == use.beside else _masked(use, there)
+            yield kind, Altered(use, z, changed), words
+
+
+def _other_factors(
+    given: Array, tensors: list[tuple[str, Array]]
+) -> Iterator[tuple[str, Array, str]]:
+    """A constant that is  r + k * mask * v,  as a target is, with another factor before v."""
+    named = [(n, v) for n, v in tensors if v.shape == given.shape][:NEAREST]
+    for (n, v), (_, r) in permutations(named, 2):
+        factor = np.round((given - r) / v, 6)
+        kinds = np.unique(factor)
+        if len(kinds) > 2 or len(kinds) == 2 and 0 not in kinds or not np.any(kinds):
+            continue
+        k, mask = kinds[np.argmax(np.abs(kinds))], factor != 0
+        yield "scale", r + mask * v, f"{n} without its factor {k:g}"
+        yield "mask_missing", r + k * v, f"{n} without its mask"
+        yield "mask_inverted", r + k * v * ~mask, f"the mask of {n} inverted"
+
+
+def _masked(use: Use, mask: Array) -> Array:
+    """The result of masked_fill or where with another mask."""
+    x, z = (
+        use.values[use.name],
+        use.values.get("z", np.full(use.g.shape, -np.inf)),
+    )  # before softmax
+    mask, before = (
+        np.broadcast_to(
+            np.logical_not(m) if use.op_name == "masked_fill" or use.name == "y" else m, z.shape
+        )
+        for m in (mask, use.values["mask" if use.op_name == "masked_fill" else "c"])
+    )
+    other = use.values.get(use.beside) if use.op_name == "where" else None
+    return np.where(mask, x, np.ravel(z[~before])[0] if other is None else other)
 
 
 def _put_off(use: Use) -> Alterations:
@@ -235,7 +309,9 @@ def _kept(use: Use) -> Array | None:
     return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
 
 
-SEARCHES = (_left_out, _operand_left_out, _set_otherwise, _put_off, _with_another_constant)
+SEARCHES = (
+    _left_out, _operand_left_out, _sign_otherwise, _set_otherwise, _put_off, _with_another_constant
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------ another value
@@ -408,7 +484,8 @@ def _backward(
             if not later[node].seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
         if node in at:
-            passed = at[node].passes(g) if use is at[node].use else np.zeros_like(use.passed)
+            one = at[node]
+            passed = one.passes(g) if use is one.use else use.at(g * one.beside).passed
         elif new.keys() & set(use.reads()):
             passed = use.rule(g, **new)
         else:

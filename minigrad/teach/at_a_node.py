@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.views import CopySlices
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
+from minigrad.teach.mistakes_of_ops import places_written
 from minigrad.teach.pairs import PARTS, walked
 from minigrad.teach.recurrences import recurrences
 from minigrad.teach.uses import Graph, Use, called, dense, plan_of_node
@@ -143,11 +145,27 @@ def _one_branch(a: Answer) -> Places:
 
 
 @mistake_in(AT_A_NODE, "mask_missing")
+def _write_ignored(a: Answer) -> Places:
+    """{op}{line} overwrites a part of a tensor, and in your backward pass the write is missing.
+
+    The gradient of an overwritten entry goes to the value that was written, and not to the old value.
+    """
+    for uses in uses_of_each_node(a):
+        first, node = uses[0], uses[0].node
+        if isinstance(node, CopySlices) and node.keeps and first.k == 0:
+            g = a.graph.gradients[node]
+            if np.any(first.passed[places_written(first)]):
+                continue  # the new value depends on the old one
+            if gives(a, *((u.parent, (g if u.k == 0 else 0) - u.passed) for u in uses)):
+                yield {"use": uses[0]}
+
+
+@mistake_in(AT_A_NODE, "mask_missing")
 def _through_detach(a: Answer) -> Places:
     """{op}{line} reads values that are cut off from {n} by detach(), and your gradient passes there
     as if they were not.
 
-    detach() gives a constant: its gradient is 0.
+    A detached tensor is a constant: its gradient is 0.
     """
     for use in (u for u in a.graph.uses if u is u.twins[0] and u.beside not in u.origins):
         c = use.values.get(use.beside)
@@ -162,15 +180,14 @@ def _through_detach(a: Answer) -> Places:
                     return
 
 
-def _cut_off(a: Answer, c: Array) -> Iterator[tuple[str, Any, float]]:
-    """Tensors with a gradient of which c is a multiple, apart from a constant that has a name; and the factor."""
+def _cut_off(a: Answer, c: Array) -> Iterator[tuple[str, Any, Array]]:
+    """Tensors with a gradient, and the factor of each entry that gives c, with a named constant added."""
+    # r + gamma * (1 - done) * v.detach(): whatever the factors are, they give the student's numbers or do not.
     rest = [0 * c, *(v for v in a.graph.constants if v.shape == c.shape and v is not c)]
     for n, t in a.graph.variables.items():
         v = t.array
-        for r in rest if v.shape == c.shape and np.ptp(v) else ():
-            times = float(np.sum((c - r) * v) / np.sum(v * v))
-            if times and np.allclose(c - r, times * v, 1e-9, 1e-9 * np.max(np.abs(c))):
-                yield n, t, times
+        for r in rest if v.shape == c.shape and np.ptp(v) and np.all(v) else ():
+            yield n, t, (c - r) / v
 
 
 @mistake_in(AT_A_NODE, "swapped_operands")

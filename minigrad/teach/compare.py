@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.core.hooks import Hooked
@@ -29,7 +31,7 @@ from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.diagnose import diagnose
-from minigrad.teach.difference import Difference, difference
+from minigrad.teach.difference import Difference, difference, real_array
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
 from minigrad.teach.whole import repeated
@@ -176,7 +178,8 @@ def compare_in(
                 ours, why = (asked, "") if isinstance(z, Tensor) else _on_ours(asked, right)
                 found = None if ours is None else diagnose(mine=mine, **ours._asdict())
                 note = "\n".join(filter(None, (note, why)))
-        rows.append(_row(name, x, d, note, found))
+        small = "" if atol is not None else _too_small(d, right)
+        rows.append(_row(name, x, d, "\n".join(filter(None, (note, small))), found))
     return Comparison(rows)
 
 
@@ -233,6 +236,19 @@ def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
             return asked._replace(z=z, x=x, gradient=g, namespace=known), ""
         why = f"there, the gradient of {asked.name} is different"
     return None, f"No mistake is named, because the program cannot be rerun with minigrad: {why}."
+
+
+def _too_small(d: Difference, right: Any) -> str:
+    """A remark, if all numbers are so small that any answer would be close."""
+    if d.verdict != "close" or d.absolute is None or d.absolute < 1e-11:
+        return ""
+    size = float(np.max(np.abs(real_array(right)), initial=0))
+    if d.absolute <= 1e-2 * size:
+        return ""
+    return (
+        f"these numbers are so small (up to {size:.1g}) that any answer counts as close. To compare "
+        "their digits as well, give a tolerance:  atol=0."
+    )
 
 
 def _row(

@@ -273,7 +273,8 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     also = tuple(k for k in dict.fromkeys(kinds) if k != first.kind)
     message = first.message
     paired = first.also if first.extent == "two" else ()
-    others = [KINDS[kind] for kind in also if kind not in GENERAL and kind not in paired]
+    named = KINDS.keys() - GENERAL - set(paired)  # without those of forward mode
+    others = [KINDS[kind] for kind in also if kind in named]
     if others:
         message += f" (The same numbers come out if {', or if '.join(others)}.)"
     if "upstream_only" in kinds and "forgot_inner" not in kinds and _a_function(found):

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -99,9 +99,26 @@ def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
             moved["stale_value"] = np.sum(g * (x_dot - z_dot))
         with suppress(Exception):  # the operation cannot be applied to the tangents
             moved["applied_to_tangents"] = np.sum(g * (_applied(use, dots) - z_dot))
-        for kind, effect in moved.items():
-            if a.gives(a.right + effect):
-                yield a.found(ON_TANGENTS[kind], "", kind=kind, use=use)
+        with suppress(Exception):  # some value is not known
+            stepped = {n: use.values[n] + dots[p] for n, p in use.origins.items()}
+            moved["paths_multiplied"] = np.sum(
+                g * (use.applied(**stepped) - use.values["z"] - z_dot)
+            )
+        with suppress(Exception):
+            moved["other_variable"] = np.sum(passed * (use.values[use.name] - x_dot))
+        with suppress(Exception):
+            d = use.rule(use.g, **_at_tangents(use, x_dot)) if use.of_one else None
+            if d is not None:
+                moved["wrong_argument"] = np.sum(d * x_dot - passed * x_dot)
+                moved["upstream_only"] = np.sum(d - passed * x_dot)
+        fits = (kind for kind, effect in moved.items() if a.gives(a.right + effect))
+        for kind in islice(fits, 1):
+            yield a.found(ON_TANGENTS[kind], "", kind=kind, use=use)
+
+
+def _at_tangents(use: Use, x_dot: Array) -> dict[str, Array]:
+    """The tangent in place of the operand's value, and the result for it."""
+    return {use.name: x_dot, "z": use.applied(**{use.name: x_dot})}
 
 
 def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:
@@ -131,6 +148,10 @@ ON_TANGENTS = {
     "upstream_ignored": "The derivative of {op}{line} is not multiplied by the tangent of its operand.",
     "upstream_twice": "The derivative of {op}{line} is multiplied by the tangent of its operand twice.",
     "stale_value": "{op}{line} writes in place, and the tangent is still the one before the write.",
+    "paths_multiplied": "At {op}{line} the product of two tangents was kept: this is  f(x + x_dot) - f(x).",
+    "other_variable": "The derivative of {op}{line} is multiplied by the operand itself, and not by its tangent.",
+    "wrong_argument": "The derivative of {op}{line} was evaluated at the tangent of its operand, and not at its value.",
+    "upstream_only": "The derivative of {op}{line} was evaluated at the tangent, and not multiplied by it.",
     "applied_to_tangents": "{op}{line} was applied to the tangents themselves, as if it were linear.",
 }
 HINT = (

@@ -65,6 +65,7 @@ KINDS = {
     "upstream_only": "the incoming gradient is passed on without the local derivative",
     "upstream_twice": "the incoming gradient is multiplied in twice",
     "other_variable": "it is the gradient of another tensor",
+    "extra_term": "there is a term that the function does not have, such as that of a regularizer",
     "tangent_for_gradient": "J @ v (forward mode) is computed instead of v @ J (reverse mode)",
     "finite_difference_noise": "the numbers have only a few correct digits, like finite differences",
 }
@@ -263,6 +264,9 @@ def _scale(use: Use) -> Variants:
         factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}
         factors |= {1 / c: f"1 / {c:.4g}"} if 0 < c < 1 and 1 / c % 1 else {}
         factors |= {1 / c**2: fraction_of(1 / c**2)} if c else {}
+        if c and round(1 / c**2, 6) in use.graph.numbers:  # 1 / sqrt(d): another length
+            roots = (1 / c**2 / n for n in use.graph.numbers)
+            factors |= {f: fraction_of(f) for f in np.sqrt(list(roots)).tolist()}
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
     graph, c = use.graph, own[0]

@@ -245,6 +245,15 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
 
 
+@mistake("wrong_argument", "inverse")
+def _one_inverse(use: Use, z: Array) -> Passes:
+    """One of the two inverses is missing in the derivative of {op}{line}.
+
+    The gradient of x**-1 is  -z.T @ g @ z.T,  with z = x**-1.
+    """
+    return [-_T(z) @ use.g, -use.g @ _T(z), -use.g]
+
+
 @mistake("wrong_argument", "det logabsdet")
 def _not_the_inverse(use: Use, x: Array, z: Array) -> Variants:
     """The derivative of {op}{line} was computed with {n} instead of the inverse.

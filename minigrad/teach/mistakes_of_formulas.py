@@ -211,12 +211,13 @@ def _normalization(
         ("sign", "the last term is added, not subtracted", 2 * other),
         ("upstream_only", "the factor r is missing", right / r - right),
         ("wrong_argument", "it is divided by the variance, not its root", right * r - right),
+        ("wrong_argument", "it is divided by r, not multiplied", right / r / r - right),
         ("wrong_argument", "eps is missing under the root", right / r * r0 - right),
         ("missing_path", "r depends on all entries, not only on its own", other - own),
         ("wrong_argument", "the last y is missing", other - other / y),
         ("wrong_argument", "g * y is there without y", other - parts(axis, y, y**0)[1]),
     ]
-    for words, v in (("x minus its mean", c), ("x", x)):
+    for words, v in (("x", x), ("x minus its mean", c)):
         for pair in ((v, y), (y, v), (v, v)):
             d = other - parts(axis, *pair)[1]
             wrong.append(("wrong_argument", f"{words} is used in place of y", d))
@@ -294,9 +295,19 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
             ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
             ("wrong_argument", "the scores are used instead of the softmax", wide * x),
             ("wrong_argument", "exp(x) is used instead of the softmax", wide * np.exp(x)),
+            (
+                "wrong_argument",
+                "the largest entry gets all of it, as with max",
+                wide * _largest(x, axis),
+            ),
+            ("sign", "it is the softmax of -x", wide * softmax(-x, axis=axis)),
             *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
         ]
         yield _instead(use, wide * p, d, "g * softmax(x)")
+
+
+def _largest(x: Array, axis: Any) -> Array:
+    return np.asarray(x == np.max(x, axis, keepdims=True), x.dtype)
 
 
 DIAGONAL = "only the diagonal of the Jacobian was used"
@@ -329,6 +340,11 @@ def _softmax(
         ("missing_path", "the part through the sum is missing", front * g),
         ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
         ("wrong_argument", "the p in the sum is missing", result(g)),
+        (
+            "wrong_argument",
+            "the p before the sum is missing",
+            result(g * p, times=0) - np.sum(g * p, axis, keepdims=True),
+        ),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
@@ -353,6 +369,7 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
+        ("forgot_inner", "only the logarithm is differentiated, and not the softmax", g / p),
         ("wrong_argument", "it is that of softmax, without the logarithm",
          p * (g - np.sum(g * p, axis, keepdims=True))),
     ]  # fmt: skip
@@ -457,6 +474,8 @@ def _wrong_scores(
     if name == "softmax(x)":
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
         for axis in range(x.ndim if np.ndim(y) else 0):
+            for k in (1, -1):  # the classes are counted from 1
+                yield "wrong_argument", "the targets are off by one class", p - np.roll(y, k, axis)
             hard = np.asarray(y == np.max(y, axis, keepdims=True), p.dtype)
             yield "wrong_argument", "the target is a distribution, and not one class", p - hard
         for axis in range(x.ndim):

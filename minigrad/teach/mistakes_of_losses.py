@@ -6,11 +6,13 @@ Read mistakes.py first. Mistakes in  p - y  and in the derivative of softmax are
 mistakes_of_formulas.py.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from minigrad.ops import softmax
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
 from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ cross-entropy
@@ -36,10 +38,16 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
     counts = np.broadcast_to(weights, target.shape) != 0
     if counts.all() or not counts.any():
         return None
-    x, share = use.values["x"], use.g * np.max(weights)
-    everywhere = softmax(x, axis=axis) * np.expand_dims(np.broadcast_to(share, target.shape), axis)
-    soft, gradient, _ = parts_of_cross_entropy(use)
-    return [use.passed * counts.sum() / counts.size, everywhere - gradient]
+    x, share = use.values["x"], counts.sum() / counts.size
+    classes = np.arange(x.shape[axis]).reshape(
+        [-1 if k == axis % x.ndim else 1 for k in range(x.ndim)]
+    )
+    rest = softmax(x, axis=axis) - (
+        np.expand_dims(target, axis) == classes
+    )  # or any index, such as -100
+    g = np.broadcast_to(use.g * np.max(weights), target.shape)
+    everywhere = rest * np.expand_dims(g, axis)
+    return [use.passed * share, everywhere, everywhere * share]
 
 
 @mistake("scale", "cross_entropy")
@@ -63,16 +71,37 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 
     A weighted mean is divided by the sum of the weights.
     """
-    # The weights of the classes are known only if the student has given them a name.
-    counts = np.broadcast_to(weights, np.shape(target)) != 0  # the others are ignored
-    kept = target[counts]
+    for c in _class_weights(use, weights, target):
+        kept = target[weights != 0]
+        total = float(np.sum(c[kept]))
+        for n in (1, kept.size, target.size, float(np.sum(c))):
+            yield Variant(use.passed * total / n, f"{total:.4g}")
+
+
+@mistake("wrong_argument", "cross_entropy")
+def _weights_of_classes_misplaced(use: Use, weights: Array, target: Array, axis: int) -> Variants:
+    """The class weights in the derivative of {op}{line} are in the wrong place: {n}.
+
+    Each row of  softmax(x) - onehot  is multiplied by the weight of its target's class.
+    """
+    soft, chosen, _ = parts_of_cross_entropy(use)
+    for c in _class_weights(use, weights, target):
+        w = np.expand_dims(c[np.where(weights != 0, target, 0)], axis)
+        columns = c.reshape([-1 if k == axis % soft.ndim else 1 for k in range(soft.ndim)])
+        words = "each class is multiplied by its own weight, and not each row by that of its target"
+        yield Variant(use.passed / w * columns, words)
+        yield Variant(soft / w - chosen, "the softmax is not multiplied by them")
+        yield Variant(soft - chosen / w, "the one-hot target is not multiplied by them")
+        yield Variant(use.passed * w, "each row is multiplied by its weight twice")
+
+
+def _class_weights(use: Use, weights: Array, target: Array) -> Iterator[Array]:
+    """The weights of the classes, if the student has given them a name; weights: those of the rows."""
+    kept = target[weights != 0] if np.shape(target) == np.shape(weights) else np.zeros(0, int)
     for c in (v for _, v in use.graph.tensors if np.ndim(v) == 1):
-        if len(c) > np.max(kept, initial=-1) >= 0 and np.min(kept) >= 0:
-            total = float(np.sum(c[kept]))
-            fits = np.shape(target) == np.shape(weights) and total
-            if fits and np.allclose(c[kept] / total, weights[counts]):
-                for n in (1, kept.size, target.size):
-                    yield Variant(use.passed * total / n, f"{total:.4g}")
+        if len(c) > np.max(kept, initial=-1) >= 0 and np.min(kept) >= 0:  # the others are ignored
+            if np.allclose(c[kept], weights[weights != 0] * np.sum(c[kept])) and np.all(c[kept]):
+                yield c
 
 
 # ------------------------------------------------------------------ binary cross-entropy
@@ -110,25 +139,31 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
 
 @mistake("scale", "var std mean div mul")
 def _degrees_of_freedom(use: Use) -> Variants:
-    """{op}{line} divides by {n}, and your gradient divides by another number of entries.
+    """{op}{line} divides by {n}.
 
-    Is it n or n - 1? Look at the forward pass.
+    Which entries are counted? Is it n or n - 1? Look at the forward pass.
     """
     # n against n - 1, or the length of another axis.
     c, n, var = constant_factor(use), use.gathered, use.op_name in ("var", "std")
+    few = one_number(use.graph.gradients.get(use.graph.target, 0))
+    others = set() if few else {int(k) for k in use.graph.numbers if k % 1 == 0}
     if use.op_name in ("div", "mul"):  # a sum, divided by hand
         for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
                 if other > 0 and abs(c * here - 1) < 1e-6:
-                    yield Variant(use.passed * here / other, str(here))
+                    yield Variant(
+                        use.passed * here / other, f"{here}, and your gradient by {other}"
+                    )
             if c and use.op_name == "div":  # by another number, such as the sum of a mask
-                yield Variant(use.passed / c / entries, f"{1 / c:g}")
+                words = f"{1 / c:g}, and your gradient by {entries}"
+                yield Variant(use.passed / c / entries, words)
     elif n > 1:
         m = n - float(use.values.get("correction", 1)) if var else n
-        lengths = {n} if var else {*use.passed.shape, use.passed.size} - {n, 0, 1, n * n}
+        lengths = {n} if var else ({*use.passed.shape, use.passed.size} | others) - {n, 0, 1, n * n}
         for other in (lengths | {n - 1}) - {m} if m > 0 else ():
             for root in (1, 0.5) if use.op_name == "std" else (1,):
-                yield Variant(use.passed * (m / other) ** root, f"{m:g}")
+                words = f"{m:g}, and your gradient by {other:g}"
+                yield Variant(use.passed * (m / other) ** root, words)
 
 
 @mistake("mean_for_sum", "var std")

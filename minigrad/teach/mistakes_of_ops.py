@@ -134,6 +134,23 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
     return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
+@mistake("wrong_argument", "mul div")
+def _divided_or_multiplied(use: Use) -> Variants:
+    """The gradient through {op}{line} was {n} by the other operand.
+
+    For x * y, g is multiplied by the other factor. For x / y, the gradient of x is  g / y.
+    """
+    other = use.values.get(use.beside)
+    if other is None or np.size(other) < 2 or (use.op_name, use.name) == ("div", "y"):
+        return
+    if len(use.twins) > 1:
+        return  # x / x of x * x is 1, as if its derivative were missing
+    if use.op_name == "mul":
+        yield Variant(use.fit(use.g / other), "divided, and not multiplied,")
+    else:
+        yield Variant(use.fit(use.g * other), "multiplied, and not divided,")
+
+
 @mistake("wrong_argument", "tanh sigmoid exp softplus logsigmoid abs elu gelu silu mish hardswish")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
@@ -144,6 +161,7 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
         yield Variant(use.g * (1 - z) ** 2, "1 - z**2; yours is (1 - z)**2")
         yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
+        yield Variant(use.g * np.sqrt(1 - z**2), "1 - z**2; yours is its root, 1 / cosh(x)")
     elif use.op_name == "abs":
         yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
     elif use.op_name == "elu":
@@ -267,16 +285,13 @@ def _with_a_step_left_out(graph: Graph, node: AnyNode, more: int) -> Iterator[tu
     """The value of a node if a function on the way to it, or a mask, were left out; and which."""
     for inner in (u for u in graph.uses if u.node is node and u.op is not None and not u.part):
         x = graph.known.get(inner.parent)
-        if x is None or graph.known.get(node, x[None]).shape != x.shape:
+        if x is None:
             continue
-        if (
-            inner.of_one
-            and inner.op_name != "neg"
-            or inner.is_dropout
-            or "softmax" in inner.op_name
-        ):
+        same = graph.known.get(node, x[None]).shape == x.shape
+        alone = inner.of_one and inner.op_name != "neg" or inner.op_name == "pow"
+        if same and (alone or inner.is_dropout or "softmax" in inner.op_name):
             yield x, inner
-        if more and len(inner.origins) == 1:
+        if more:
             for value, skipped in _with_a_step_left_out(graph, inner.parent, more - 1):
                 yield inner.applied(**{inner.name: value}), skipped
                 if constant_factor(inner):  # the scale of a dropout is left out with its mask
@@ -435,8 +450,18 @@ def _overwritten(use: Use) -> Passes:
     # x[0] = y: the old value of x[0] gets no gradient.
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
-    written = _places_written(use)
+    written = places_written(use)
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
+
+
+@mistake("mask_missing")
+def _old_gradient_kept(use: Use) -> Passes:
+    """{op}{line} writes in place, and your gradient of the old value was added to the gradient of the
+    new one, instead of replacing it.
+
+    The old value counts only through the new one.
+    """
+    return use.g + use.passed if use.wrote and (use.part or use.k == 0) and use.reads() else None
 
 
 @mistake("mask_inverted")
@@ -447,11 +472,12 @@ def _only_overwritten(use: Use) -> Passes:
     """
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
-    written = _places_written(use)
+    written = places_written(use)
     return None if np.any(use.passed[written]) else use.graph.gradients[use.node] * written
 
 
-def _places_written(use: Use) -> Array:
+def places_written(use: Use) -> Array:
+    """True where a write to a view has written to the base."""
     written = np.zeros(use.passed.shape, bool)
     apply_chain(written, use.node.view_chain)[...] = True  # type: ignore[attr-defined]
     return written

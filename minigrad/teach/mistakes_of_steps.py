@@ -85,6 +85,11 @@ def _averaged(average: Callable[..., Any]) -> Callable[[Settings], Settings]:
     return lambda s: {"average": average, "average_v": average}
 
 
+def _of_the_other(s: Settings) -> Settings:
+    b1, b2 = s["betas"]
+    return {"average_v": lambda a, g, beta: b2 * a + (1 - b1) * g}
+
+
 def _corrected(by: Callable[[float, int], float]) -> Callable[[Settings], Settings]:
     """Both averages, corrected by another number."""
     return lambda s: {"correct_m": by, "correct_v": by}
@@ -92,6 +97,16 @@ def _corrected(by: Callable[[float, int], float]) -> Callable[[Settings], Settin
 
 def _as_if_each(times: float) -> Callable[[Settings], Settings]:
     return lambda s: {"grads": [times * g for g in s["grads"]]}
+
+
+def _each(change: Callable[[Array], Array]) -> Callable[[Settings], Settings]:
+    """Another gradient in place of each."""
+    return lambda s: {"grads": [change(g) for g in s["grads"]]}
+
+
+def _zeroed_every_second_time(s: Settings) -> Settings:
+    grads = s["grads"]
+    return {"grads": [g + grads[k - 1] if k % 2 else g for k, g in enumerate(grads)]}
 
 
 def _with_rates(change: Callable[[list[Any]], list[Any]]) -> Callable[[Settings], Settings]:
@@ -127,12 +142,29 @@ AROUND = [*(Slip(*row) for row in (
     ("lr_schedule", ALL, _with_rates(lambda rates: [rates[0], *rates[:-1]]),
      "From the second step on, the learning rate is that of the step before.",
      "Step the schedule once after each step of the optimizer, the first one too."),
-    ("lr_schedule", ALL, _with_rates(lambda rates: [rates[0]] * len(rates)),
-     "All steps are taken with the first learning rate.",
-     "The learning rate changes from step to step."),
     ("accumulated_twice", ALL, lambda s: {"grads": list(np.cumsum(s["grads"], 0))},
      "Each step is taken along the sum of all gradients so far, as if .grad had not been zeroed.",
      "Each step has its own gradient: call zero_grad() before each backward pass."),
+    ("accumulated_twice", ALL, _zeroed_every_second_time,
+     "Every second step is taken along the sum of two gradients, as if .grad was zeroed only before the others.",
+     "Each step has its own gradient: call zero_grad() before each backward pass."),
+    ("gradient_zeroed", ALL, _each(lambda g: 0 * g),
+     "The gradient of each step is 0, as if zero_grad() was called between backward() and step().",
+     "First zero_grad(), then backward(), then step()."),
+    ("step_missing", ALL, lambda s: {"grads": [None, *s["grads"][1:]]},
+     "The first step was left out.", "Each gradient has its step, the first one too."),
+    ("gradient_changed", ALL, _each(np.sign),
+     "Each step follows the sign of the gradient, and not the gradient itself.",
+     "The steps are shorter where the gradient is smaller."),
+    ("gradient_changed", ALL, _each(lambda g: g / np.sqrt(np.sum(g * g))),
+     "Each gradient was divided by its length.",
+     "The steps are shorter where the gradient is smaller."),
+    ("gradient_changed", ALL, _each(lambda g: g / max(1.0, np.sqrt(np.sum(g * g)))),
+     "The gradients were clipped to the length 1.",
+     "This optimizer does not clip the gradients that it is given."),
+    ("gradient_changed", ALL, _each(lambda g: np.clip(g, -1, 1)),
+     "The entries of the gradients were clipped to -1 and 1.",
+     "This optimizer does not clip the gradients that it is given."),
     ("stale_gradient", ALL, lambda s: {"grads": [0 * s["grads"][0], *s["grads"][:-1]]},
      "Each step is taken along the gradient of the step before.",
      "First backward(), then step()."),
@@ -212,6 +244,9 @@ MISTAKES = [Slip(*row) for row in (
     ("nesterov_missing", "SGD", _stepped_by(lambda v, g, mu: g + v, "nesterov"),
      "The factor mu of the look-ahead is missing: the step is  g + v.",
      "With Nesterov the step is  g + mu * v."),
+    ("nesterov_missing", "SGD", _stepped_by(lambda v, g, mu: mu * g + v, "nesterov"),
+     "In the look-ahead, mu multiplies the gradient instead of the velocity: the step is  mu * g + v.",
+     "With Nesterov the step is  g + mu * v."),
     ("nesterov_not_asked", "SGD", lambda s: {"nesterov": True},
      "The step is  g + mu * v,  as with Nesterov, but nesterov=False.",
      "Without Nesterov the step is  v."),
@@ -236,6 +271,11 @@ MISTAKES = [Slip(*row) for row in (
      "t is 1 at the first step, 2 at the second, and so on."),
     ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta * t),
      "The bias correction divides by 1 - beta * t.", "beta is raised to the power t: 1 - beta**t."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: (1 - beta) ** t),
+     "The bias correction divides by (1 - beta)**t.", "Only beta is raised to the power t: 1 - beta**t."),
+    ("bias_correction", ADAMS, lambda s: {"correct_v": lambda beta, t: np.sqrt(1 - beta**t)},
+     "v was divided by the root of 1 - beta2**t.",
+     "v_hat is  v / (1 - beta2**t),  and the step is divided by the root of v_hat."),
     ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 / (1 - beta**t)),
      "The averages are multiplied by the bias correction.",
      "They are too small at first: divide by 1 - beta**t."),
@@ -246,6 +286,15 @@ MISTAKES = [Slip(*row) for row in (
     ("bias_correction", ADAMS, lambda s: {"keeps": lambda m, c: m / c},
      "The corrected averages were kept for the next step, and corrected again there.",
      "Keep m and v as they are; m_hat and v_hat are used for this step only."),
+    ("initial_value", "Adam AdamW RMSprop", lambda s: {"start": lambda new: new},
+     "The averages start from the first gradient and its square, and not from 0.",
+     "At the first step the old value is 0: the average is 1 - beta times the new value."),
+    ("initial_value", "RMSprop", lambda s: {"start": lambda new: 1.0},
+     "The average of the squares starts from 1, and not from 0.",
+     "At the first step the old value is 0."),
+    ("stale_value", "Adam AdamW Adagrad RMSprop", lambda s: {"seen": lambda before, now: before},
+     "The step is divided by the root of the squares from before this step.",
+     "First add the square of the gradient, then divide by the root."),
     ("bias_correction", "RMSprop", lambda s: {"correct_v": RULES["correct_v"]},
      "The average of the squares was corrected as in Adam. RMSprop does not correct it.",
      "Divide by the root of the average as it is, also at the first steps."),
@@ -276,6 +325,15 @@ MISTAKES = [Slip(*row) for row in (
     ("amsgrad_missing", ADAMS, lambda s: {"amsgrad": False},
      "The step is divided by the root of v itself, not of the largest v so far.",
      "With amsgrad=True, keep the largest v so far, entry by entry, and divide by its root."),
+    ("amsgrad_missing", ADAMS, lambda s: {"largest_of": lambda c: c},
+     "The largest v was taken of the corrected averages.",
+     "Keep the largest v as it is, and divide by 1 - beta2**t afterward."),
+    ("amsgrad_not_asked", ADAMS, lambda s: {"amsgrad": True},
+     "The step is divided by the root of the largest v so far, but amsgrad=False.",
+     "Divide by the root of v_hat."),
+    ("amsgrad_not_asked", ADAMS, lambda s: {"amsgrad": True, "largest_of": lambda c: c},
+     "The step is divided by the root of the largest v_hat so far, but amsgrad=False.",
+     "Divide by the root of v_hat."),
     ("weight_decay_factor", ALL, lambda s: {"weight_decay": 2 * s["weight_decay"]},
      "The weight decay is twice what it should be.",
      "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
@@ -288,6 +346,10 @@ MISTAKES = [Slip(*row) for row in (
     ("decoupled_weight_decay", ALL,
      lambda s: {"decoupled_weight_decay": not s["decoupled_weight_decay"]},
      "The weight decay is in the wrong place: Adam adds it to the gradient, AdamW subtracts it from the parameter.",
+     "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, apart from the step."),
+    ("decoupled_weight_decay", ALL,
+     lambda s: {"decay": lambda p, g, lr, s: (p - lr * s["weight_decay"] * p, g + s["weight_decay"] * p)},
+     "The weight decay is there twice: it is added to the gradient, and subtracted from the parameter.",
      "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, apart from the step."),
     ("decoupled_weight_decay", ALL, _decayed_after_the_step,
      "The decay is subtracted after the step, from the new parameter.",
@@ -308,6 +370,9 @@ MISTAKES = [Slip(*row) for row in (
      "The two betas are swapped.", "The first belongs to m, the second to v."),
     ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][:1] * 2},
      "The first beta was used for both averages.", "The first belongs to m, the second to v."),
+    ("wrong_beta", ADAMS, _of_the_other,
+     "v takes 1 - beta1 of the square, and keeps beta2 of the old value.",
+     "An average takes beta of the old value, and 1 - beta of the new one, with the same beta."),
     ("wrong_beta", "Adam AdamW RMSprop", _turned_betas,
      "beta and 1 - beta are swapped: the averages keep 1 - beta of the old value.",
      "beta is the part of the old value that is kept."),
@@ -338,6 +403,8 @@ MISTAKES = [Slip(*row) for row in (
     ("centering_not_asked", "RMSprop", lambda s: {"centered": True},
      "The square of the mean gradient was subtracted, but centered=False.",
      "Without centered=True the divisor is the root of the average of the squares."),
+    ("centering_not_asked", ADAMS, lambda s: {"square": lambda g, m: (g - m) ** 2},
+     "v averages (g - m)**2, as AdaBelief does.", "v averages the squares of the gradients themselves."),
     ("lr_decay_missing", "Adagrad", lambda s: {"lr_decay": 0},
      "The learning rate does not decay.",
      "Adagrad divides lr by  1 + (t - 1) * lr_decay."),

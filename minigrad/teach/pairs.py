@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,18 +178,19 @@ def walked(
 
 def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     """The derivative of {op}{line}, here and wherever it is used in this way, was computed with
-    the value of the step {n} instead of the same step.
+    the value of {n} instead of the same step.
 
     Number the steps, and write down which value each of them reads.
     """
     if a.few:
         return
-    for uses, _ in repeated_uses(a.graph):
+    for uses, in_steps in repeated_uses(a.graph):
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
-            for n, shifted in _shifted(a, values):
+            alike = _at_one_step(values)
+            for n, shifted in chain(_shifted(a, values), alike) if in_steps else alike:
                 there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
                 if time.thread_time() > until:
                     return
@@ -204,10 +205,17 @@ def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     """The values, each one step later or earlier, with each possible value at the end."""
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
     for end in (values[-1], *like):
-        yield "after", [*values[1:], end]
+        yield "the step after", [*values[1:], end]
     zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out
     for end in (values[0], *zero, *like):
-        yield "before", [end, *values[:-1]]
+        yield "the step before", [end, *values[:-1]]
+
+
+def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """One value for all steps; also for those of one step of Runge and Kutta's method, which are no recurrence."""
+    if len(values) > 2:
+        yield "the last step", [values[-1]] * len(values)
+        yield "the first step", [values[0]] * len(values)
 
 
 def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:

@@ -44,8 +44,11 @@ RULES: dict[str, Any] = {
     "velocity": lambda v, g, lr, s: s["momentum"] * v + dampened(g, s),  # the later ones
     "step": lambda v, g, lr, s: lr * (g + s["momentum"] * v if s["nesterov"] else v),
     "square": lambda g, m: g * g,
+    "start": lambda new: 0.0,  # what an average starts from
     "average": average,
     "average_v": average,  # Adam's second one
+    "seen": lambda before, now: now,  # the average of the squares that the step is divided by
+    "largest_of": lambda c: 1.0,  # amsgrad takes the largest v, divided by this
     "correct_m": lambda beta, t: 1 - beta**t,
     "correct_v": lambda beta, t: 1 - beta**t,
     "divisor": lambda v, c, eps: (
@@ -74,25 +77,33 @@ def sgd(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Setting
 def adam(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g**2;  p = p - lr * m^ / (sqrt(v^) + eps)"""
     b1, b2 = s["betas"]
-    m = s["average"](state.get("m", 0), g, b1)
-    v = s["average_v"](state.get("v", 0), s["square"](g, m), b2)
-    greatest = state["greatest"] = np.maximum(state.get("greatest", 0), v)
+    m = s["average"](state.get("m", s["start"](g)), g, b1)
+    square = s["square"](g, m)
+    before = state.get("v", s["start"](square))
+    v = s["average_v"](before, square, b2)
     c1, c2 = s["correct_m"](b1, t), s["correct_v"](b2, t)
+    scale = s["largest_of"](c2)
+    greatest = state["greatest"] = np.maximum(state.get("greatest", 0), v / scale)
     state["m"], state["v"] = s["keeps"](m, c1), s["keeps"](v, c2)
-    return p - lr * (m / c1) / s["divisor"](greatest if s["amsgrad"] else v, c2, s["eps"])
+    used = greatest * scale if s["amsgrad"] else s["seen"](before, v)
+    return p - lr * (m / c1) / s["divisor"](used, c2, s["eps"])
 
 
 def adagrad(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """a = a + g**2;  p = p - lr * g / (sqrt(a) + eps)"""
-    a = state["a"] = state.get("a", s["initial_accumulator_value"]) + s["square"](g, g)
-    return p - lr / (1 + (t - s["first_step"]) * s["lr_decay"]) * g / s["divisor"](a, 1, s["eps"])
+    before = state.get("a", s["initial_accumulator_value"] + 0 * g)
+    a = state["a"] = before + s["square"](g, g)
+    rate = lr / (1 + (t - s["first_step"]) * s["lr_decay"])
+    return p - rate * g / s["divisor"](s["seen"](before, a), 1, s["eps"])
 
 
 def rmsprop(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """a = alpha * a + (1 - alpha) * g**2;  then a step of SGD along  g / (sqrt(a) + eps)"""
-    a = state["a"] = s["average"](state.get("a", 0), s["square"](g, g), s["alpha"])
+    square = s["square"](g, g)
+    before = state.get("a", s["start"](square))
+    a = state["a"] = s["average"](before, square, s["alpha"])
     mean = state["mean"] = average(state.get("mean", 0), g, s["alpha"])
-    spread = a - mean * mean if s["centered"] else a
+    spread = s["seen"](before, a) - (mean * mean if s["centered"] else 0)
     c = s["correct_v"](s["alpha"], t)
     return sgd(p, g / s["divisor"](spread, c, s["eps"]), lr, t, state, s)
 

@@ -10,6 +10,8 @@ such as the formula of a paper, of another library, or a common slip (mistakes_o
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,14 @@ from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED, UPHILL
 from minigrad.teach.report import Compared, Report
-from minigrad.teach.steps_by_hand import UPDATES, Slip, by_hand, changed, settings_of_steps
+from minigrad.teach.steps_by_hand import (
+    UPDATES,
+    Settings,
+    Slip,
+    by_hand,
+    changed,
+    settings_of_steps,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,11 +244,44 @@ def diagnose_update(
         if same([2 * start - p for p in right]):
             found.append(UPHILL)
         found = found or [slip for slip in FACTORS if same(steps(slip))]
-    if not found:
-        return None
+        if not found:
+            given = {**UPDATES[name][1], **settings} if name in UPDATES else settings
+            return _other_lengths(given, steps, start, yours)
     first = found[0]
     also = tuple(dict.fromkeys(slip.kind for slip in found if slip.kind != first.kind))
     return nowhere(first.kind, first.message, first.hint, also)
+
+
+def _other_lengths(
+    settings: Mapping[str, Any],
+    steps: Callable[[Slip], list[Any]],
+    start: Any,
+    yours: Sequence[Any],
+) -> Diagnosis | None:
+    """Steps in the right direction, with learning rates of their own; None if they have another direction."""
+    given = [now["lr"] for now in settings_of_steps(settings, len(yours)) if "lr" in now]
+    if start.size < 2 or len(yours) > 20 or not given:
+        return None  # a single number has only one direction
+    rates: list[float] = []
+    for before, after in pairwise([start, *yours]):
+        changes = {"lr": [*rates, 1.0]}
+        moves = np.diff(
+            [start, *steps(Slip("", "", partial(_first_steps, changes), "", ""))], axis=0
+        )
+        d = moves[-1]
+        rates.append(float(d @ (after - before) / (d @ d)) if np.any(d) else 0.0)
+        if not difference(after, before + rates[-1] * d).ok:
+            return None
+    yours_, right = (", ".join(f"{rate:.4g}" for rate in some[:6]) for some in (rates, given))
+    message = f"The steps have the right direction, but another length, as if lr were {yours_} instead of {right}."
+    hint = "Look for a factor in front of the step: lr and its schedule, or a bias correction."
+    alike = np.ptp(np.divide(rates, given)) < 1e-6
+    also = ("bias_correction",) if "betas" in settings else ()
+    return nowhere("scale" if alike else "lr_schedule", message, hint, also)
+
+
+def _first_steps(changes: Settings, s: Settings) -> Settings:
+    return {**changes, "grads": s["grads"][: len(changes["lr"])]}
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:

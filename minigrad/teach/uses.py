@@ -383,11 +383,13 @@ class Graph:
 
     @cached_property
     def numbers(self) -> set[float]:
-        """Numbers that may be forgotten as factors: lengths of axes, and how much a dropout scales."""
+        """Numbers that may be forgotten as factors: lengths of axes, sizes of masks, scales of dropouts."""
         lengths = {n for u in self.uses for n in (*u.g.shape, *u.passed.shape)}
         lengths |= {u.gathered for u in self.uses if u.op_name in ("sum", "mean")}
         sizes = {n for u in self.uses for n in (u.g.size, u.passed.size)}
         scales = {float(np.max(u.values[u.beside])) for u in self.uses if u.is_dropout}
+        masks = (c for c in self.constants if c.size > 2 and np.all((c == 0) | (c == 1)))
+        sizes |= {int(np.sum(c)) for c in masks}
         return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
 
     @cached_property
@@ -461,12 +463,12 @@ class Graph:
                 values.setdefault(name, self.known[parent])
         if node in self.known:
             values.setdefault("z", self.known[node])
-        if plan.op.name in ("add", "sub") and "z" in values:  # a constant term is not saved
+        if plan.op.name in ("add", "sub") and "z" in values:  # a term is not saved
             x, y, z = (values.get(name) for name in "xyz")
             minus = plan.op.name == "sub"
-            if x is not None and "y" not in names_of(plan):
+            if x is not None:
                 values.setdefault("y", x - z if minus else z - x)
-            if y is not None and "x" not in names_of(plan):
+            if y is not None:
                 values.setdefault("x", z + y if minus else z - y)
         for name in plan.op.operands:
             if name in values:

@@ -27,6 +27,7 @@ from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import difference, real_array
 from minigrad.teach.mistakes import (
+    PRODUCTS,
     fraction_of,
     inside_a_curve,
     logarithm_of_a_base,
@@ -412,6 +413,86 @@ def _another_value(a: Answer) -> Places:
                 meant = next((m for m, v in a.graph.tensors if v is value), "another value")
                 yield {"use": use, "n": n, "m": meant}
                 return
+
+
+@mistake_in(STOPPED, "other_variable")
+def _another_gradient(a: Answer) -> Places:
+    """The derivative of {op}{line} was multiplied by the gradient of {n}, and not by the gradient of its own result.
+
+    Write down which gradient arrives at which operation.
+    """
+    for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0] and not a.few):
+        later = a.graph.changes(use.parent, use.passed)  # gradients that are not known yet
+        for node, name in a.graph.names.items():
+            g = a.graph.gradients.get(node)
+            if g is None or isinstance(node, AccumulateGrad) or node in later:
+                continue
+            if np.shape(g) != use.g.shape or tells_nothing(g) or a.equal(g, a.right):
+                continue
+            passed = [u.at(g).passed for u in use.twins] + [-u.passed for u in use.twins[1:]]
+            effect = use.changes(np.sum(passed, 0))
+            if a.target in effect and a.gives(a.right + effect[a.target]):
+                yield {"use": use, "n": name}
+                return
+
+
+@mistake_in(SUBSTITUTED, "stale_value")
+def _after_the_update(a: Answer) -> Places:
+    """The derivative of {op}{line} was computed with {n} after its update: {n} minus {m} times its
+    gradient.
+
+    Compute all gradients first, and then take the step.
+    """
+    missing = a.mine - a.right
+    for use in (u for u in a.graph.paths if not a.few and u.op_name in (*PRODUCTS, "mul")):
+        node = use.origins.get(use.beside)
+        if not isinstance(node, AccumulateGrad) or node is a.target:
+            continue
+        passed = use.rule(use.g, **{use.beside: a.graph.gradients[node]})
+        d = None if passed is None else use.changes(use.passed + passed).get(a.target)
+        lr = 0.0 if d is None or not np.any(d) else -float(np.sum(d * missing) / np.sum(d * d))
+        if lr > 0 and a.gives(a.right - lr * np.asarray(d)):
+            n = a.graph.names.get(node, "the other factor")
+            yield {"use": use, "n": n, "m": f"{lr:.4g}"}
+            return
+
+
+@mistake_in(STOPPED, "wrong_argument")
+def _another_power(a: Answer) -> Places:
+    """The gradient through {op}{line} was {n} once too often.
+
+    Check the exponents: with respect to x, the derivative of y / x is  -y / x**2.
+    """
+    # A norm, or a norm of each row, to the wrong power.
+    for use in a.graph.paths[:NEAREST] if not a.few else ():
+        shape, size = use.passed.shape, use.passed.size
+        for n, v in a.graph.tensors:
+            if not 0 < v.size < max(size, 2) or np.any(np.abs(v) < 1e-9) or np.all(np.abs(v) == 1):
+                continue
+            if v.ndim > len(shape) or np.broadcast_shapes(v.shape, shape) != shape:
+                continue
+            for d, words in ((use.passed * v, "multiplied by"), (use.passed / v, "divided by")):
+                effect = use.changes(d)
+                if a.target in effect and a.gives(a.right + effect[a.target]):
+                    yield {"use": use, "n": f"{words} {n}"}
+                    return
+
+
+@mistake_in(STOPPED, "extra_term")
+def _regularizer(a: Answer) -> Places:
+    """Your gradient has one term too many, {n}, as if there were a regularizer for {x}.
+
+    Differentiate the function as it was computed: it has no such term.
+    """
+    d, value = a.mine - a.right, a.x.array
+    own = [u.passed for u in a.graph.paths if u.parent is a.target]
+    for term, words in ((value, a.name), (np.sign(value), f"sign({a.name})")):
+        if a.few or one_number(value) or any(np.ptp(part / term) < 1e-6 for part in own):
+            return  # it would be a factor of a term that is there
+        c = float(f"{np.sum(d * term) / np.sum(term * term):.2g}")
+        if c > 0 and a.gives(a.right + c * term):  # others come from a term that is there
+            yield {"n": f"{c:g} * {words}"}
+            return
 
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
