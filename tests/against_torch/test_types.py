@@ -35,6 +35,37 @@ def test_a_reduction_computes_in_the_type_that_is_asked_for(reduce, array):
         agrees(lambda m, d=dtype: reduce(m.tensor(array), None if d is None else getattr(m, d)))
 
 
+OUT = {
+    "neg": lambda m, x, o: m.neg(x, out=o), "sign": lambda m, x, o: m.sign(x, out=o),
+    "add": lambda m, x, o: m.add(x, x, out=o), "pow": lambda m, x, o: m.pow(x, 2, out=o), "div": lambda m, x, o: m.div(x, 2, out=o),
+    "clamp": lambda m, x, o: m.clamp(x, 0, 1, out=o), "gt": lambda m, x, o: m.gt(x, 1, out=o), "exp": lambda m, x, o: m.exp(x, out=o),
+    "maximum": lambda m, x, o: m.maximum(x, x, out=o), "mm": lambda m, x, o: m.mm(x, x, out=o), "tril": lambda m, x, o: m.tril(x, out=o),
+    "where": lambda m, x, o: m.where(x > 1, x, x, out=o), "gather": lambda m, x, o: m.gather(x, 0, m.tensor([[0, 1], [1, 0]]), out=o),
+    "sort": lambda m, x, o: m.sort(x, out=(m.empty(2, 2, dtype=x.dtype), o)), "signbit": lambda m, x, o: m.signbit(x, out=o),
+    "max": lambda m, x, o: m.max(x, 0, keepdim=True, out=(m.empty(1, 2, dtype=x.dtype), o[:1])),
+    "argmax": lambda m, x, o: m.argmax(x, 0, keepdim=True, out=o[:1]), "cat": lambda m, x, o: m.cat([x[:1], x[:1]], out=o),
+    "stack": lambda m, x, o: m.stack([x[0], x[0]], out=o), "sum": lambda m, x, o: m.sum(x, 0, keepdim=True, out=o[:1]),
+    "all": lambda m, x, o: m.all(x, 0, keepdim=True, out=o[:1]), "any": lambda m, x, o: m.any(x, 0, keepdim=True, out=o[:1]),
+    "isposinf": lambda m, x, o: m.isposinf(x, out=o), "nonzero": lambda m, x, o: m.nonzero(x, out=o), "mean": lambda m, x, o: m.mean(x, 0, True, out=o[:1]),
+    "amax": lambda m, x, o: m.amax(x, 0, True, out=o[:1]), "floor": lambda m, x, o: m.floor(x, out=o), "prod": lambda m, x, o: m.prod(x, 0, True, out=o[:1]),
+    "cumsum": lambda m, x, o: m.cumsum(x, 0, out=o), "isin": lambda m, x, o: m.isin(x, x, out=o), "take": lambda m, x, o: m.take(x, m.tensor([[0, 1], [1, 2]]), out=o),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+@pytest.mark.parametrize("case", OUT.values(), ids=OUT)
+@pytest.mark.filterwarnings("ignore")
+def test_out_may_have_the_dtypes_that_it_may_have_in_pytorch(case, dtype):
+    for other in ("uint8", "int32", "int64", "float32", "float64"):
+        agrees(
+            lambda m, d=other: case(
+                m,
+                m.tensor([[1, 2], [3, 0]], dtype=getattr(m, dtype)),
+                m.ones(2, 2, dtype=getattr(m, d)),
+            )
+        )
+
+
 def _assigned(index, value):
     def case(x):
         z = x.clone()
