@@ -35,6 +35,33 @@ def test_a_reduction_computes_in_the_type_that_is_asked_for(reduce, array):
         agrees(lambda m, d=dtype: reduce(m.tensor(array), None if d is None else getattr(m, d)))
 
 
+DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+
+
+@pytest.mark.parametrize("other", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_dtypes_are_promoted_as_in_pytorch(dtype, other):
+    agrees(lambda m: str(m.promote_types(getattr(m, dtype), getattr(m, other))).rpartition(".")[2])
+    agrees(lambda m: m.can_cast(getattr(m, dtype), getattr(m, other)))
+    if dtype in (
+        "float32",
+        "float64",
+        "int64",
+        "complex64",
+        "uint16",
+    ):  # NumPy has no complex numbers of half precision
+        agrees(
+            lambda m: m.tensor(1, dtype=getattr(m, other)) == m.tensor([1], dtype=getattr(m, dtype))
+        )
+        agrees(
+            lambda m: str(
+                m.result_type(
+                    m.tensor([1], dtype=getattr(m, dtype)), m.tensor(1, dtype=getattr(m, other))
+                )
+            )[-5:]
+        )
+
+
 OUT = {
     "neg": lambda m, x, o: m.neg(x, out=o), "sign": lambda m, x, o: m.sign(x, out=o),
     "add": lambda m, x, o: m.add(x, x, out=o), "pow": lambda m, x, o: m.pow(x, 2, out=o), "div": lambda m, x, o: m.div(x, 2, out=o),
