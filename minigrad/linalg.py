@@ -528,7 +528,9 @@ def matrix_norm(
     >>> matrix_norm(minigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
-    A = checked_square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
+    A = checked_square("matrix_norm", A, must=False)
+    if dtype is not None:
+        A = checked_square("matrix_norm", A.to(dtype), must=False)
     if dim is None or isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     if dim[0] in (dim[1], dim[1] + A.ndim, dim[1] - A.ndim):

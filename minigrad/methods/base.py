@@ -328,6 +328,8 @@ class Base:
             dtype = next((d for d in dtypes.ALL if dtypes.torch_name(d) == name), dtype)
             if isinstance(dtype, str):
                 raise ValueError(f"invalid type: {dtype!r}")
+        elif isinstance(dtype, builtins.type) and hasattr(dtype, "dtype") and isinstance(dtype.dtype, dtypes.dtype):  # LongTensor
+            dtype = dtype.dtype
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
         return self.to(dtypes.as_dtype(dtype))

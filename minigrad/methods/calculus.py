@@ -80,6 +80,9 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
 
 def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     n = y.size(dim)
+    for name, given in (("y", y), ("x", x)):
+        if given is not None and given.dtype.kind == "b":
+            raise RuntimeError(f"trapezoid: received a bool input for `{name}`, but bool is not supported. To fix it, use {name}.long().")
     if not n:
         return y
     averages = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2

@@ -286,9 +286,13 @@ class Reductions(Operators, Indexing):
         """
         x: Any = self
         if x.dtype.kind not in "fc":
-            raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+            raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.torch_name(x.dtype)}")
         if dtype is not None:
             wanted = dtypes.as_dtype(dtype)
+            if wanted.kind not in "fc":
+                raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {dtypes.torch_name(wanted)}")
+            if wanted.kind != x.dtype.kind:
+                raise RuntimeError(f"linalg.vector_norm: dtype should be {'real for real' if wanted.kind == 'c' else 'complex for complex'} inputs, but got {dtypes.torch_name(wanted)}")
             if dtypes.promote_types(x.dtype, wanted) != wanted:
                 raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
             x = x.to(wanted)
@@ -424,6 +428,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
+        dtypes.check_real(self.dtype, "nansum on CPU does not support complex inputs")
         there = self._constant(self.array == self.array)
         z = ops.keep.apply(self, there).sum(dim, keepdim, dtype=dtype)
         return composites.named(z, "NansumBackward0")

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import Dtype, torch_name
+from minigrad.core.dtypes import Dtype, check_real, torch_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.random.generator import Generator, source
 
@@ -226,9 +226,10 @@ def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generat
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    check_real(dtype, "random_ handles only integral, floating-point and boolean types")
     if dtype.kind in "iub":
         least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        wrong = "from" if low < least else "to - 1" if high - 1 > most else None
+        wrong = "from" if not least <= low <= most else "to - 1" if high - 1 > most else None
         if wrong:
             raise RuntimeError(
                 f"{wrong} is out of bounds for {dtype}: the range {low} to {high - 1} does not fit into "
@@ -332,6 +333,11 @@ def cauchy(
     shape: Shape, dtype: Dtype, median: float, sigma: float, generator: Generator | None
 ) -> Array:
     """Samples from the Cauchy distribution: median + sigma * tan(angle), with a uniform angle."""
+    if dtype.kind != "f":
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {torch_name(dtype)}"
+        )
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = unit(math.prod(shape), np.float64, generator)

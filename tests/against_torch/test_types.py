@@ -93,6 +93,36 @@ def test_out_may_have_the_dtypes_that_it_may_have_in_pytorch(case, dtype):
         )
 
 
+CONVERTED = {
+    "float32 and a complex128 number": lambda m: m.tensor([1.5]) + m.tensor(2j, dtype=m.complex128),
+    "float64 and complex64": lambda m: m.tensor([1.5], dtype=m.float64) * m.tensor(2j, dtype=m.complex64),
+    "ldexp of complex": lambda m: m.ldexp(m.tensor([1.5 + 1j]), m.tensor([2])).real,
+    "float_power_ of complex": lambda m: m.tensor([2j], dtype=m.complex128).float_power_(2).real,
+    "float of complex": lambda m: [float(m.tensor(2 + 0j)), int(m.tensor(2 + 0j))],
+    "type(DoubleTensor)": lambda m: m.ones(2).type(m.DoubleTensor), "view(dtype=)": lambda m: m.ones(2).view(dtype=m.int32),
+    "2 ** 63 as uint64": lambda m: m.tensor(2**63, dtype=m.uint64).item(), "finfo is equal": lambda m: m.finfo(m.float32) == m.finfo(m.float32) != m.finfo(m.float64),
+    "repr(iinfo)": lambda m: [repr(m.iinfo(d)) for d in (m.int8, m.int64)], "repr(finfo)": lambda m: [repr(m.finfo(d)) for d in (m.float16, m.float64)],
+    "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONVERTED.values(), ids=CONVERTED)
+def test_a_conversion_agrees(case):
+    agrees(case)
+
+
+@pytest.mark.parametrize(
+    "case", [lambda m: m.tensor([3]).copysign(-1), lambda m: m.tensor([3]).ldexp(m.tensor([2]))]
+)
+def test_integers_become_the_default_dtype(case):
+    found = []
+    for m in (minigrad, torch):
+        m.set_default_dtype(m.float64)
+        found.append(outcome(case, m))
+        m.set_default_dtype(m.float32)
+    assert found[0] == found[1]
+
+
 def _assigned(index, value):
     def case(x):
         z = x.clone()
