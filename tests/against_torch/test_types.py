@@ -102,11 +102,14 @@ CONVERTED = {
     "type(DoubleTensor)": lambda m: m.ones(2).type(m.DoubleTensor), "view(dtype=)": lambda m: m.ones(2).view(dtype=m.int32),
     "2 ** 63 as uint64": lambda m: m.tensor(2**63, dtype=m.uint64).item(), "finfo is equal": lambda m: m.finfo(m.float32) == m.finfo(m.float32) != m.finfo(m.float64),
     "repr(iinfo)": lambda m: [repr(m.iinfo(d)) for d in (m.int8, m.int64)], "repr(finfo)": lambda m: [repr(m.finfo(d)) for d in (m.float16, m.float64)],
+    "random_ of floats": lambda m: [m.manual_seed(0) and m.zeros(9).random_(*ends) for ends in ((0, 2**40), (-(2**40), 7), (-(2**25) - 1, 2**26 + 1))],
+    "Gamma.log_prob": lambda m: [m.distributions.Gamma(2.0, 1.0).log_prob(v) for v in (0.5, m.tensor(0.5, dtype=m.float64))],
     "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CONVERTED.values(), ids=CONVERTED)
+@pytest.mark.filterwarnings("ignore:(from|to - 1) is out of bounds")
 def test_a_conversion_agrees(case):
     agrees(case)
 
