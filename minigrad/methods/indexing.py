@@ -235,7 +235,7 @@ class Indexing(Arrangement):
                 [6]])
         """
         given = getattr(indices, "dtype", None)
-        if given not in (None, np.int64):
+        if given not in (None, np.int64, np.int32) or (given == np.int32 and dim is not None):
             raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {torch_name(given)}")
         indices = indices_of("take_along_dim", indices)
         if dim is None:

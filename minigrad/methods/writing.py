@@ -391,7 +391,7 @@ def scattering(name: str, x: Base, dim: int, index: Values, src: Any, reduce: st
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Indexing):
         if src.array.dtype != x.array.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {torch_name(x.dtype)} and {torch_name(src.dtype)}.")
         if src.array.shape != index.shape:
             src = fitting_source(name, x, dim, index, src)
     op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
@@ -435,7 +435,11 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if source is not None and not isinstance(source, Base):
         raise not_a_tensor(name, "source", 3, source)
     if source is not None and source.dtype != x.dtype:
-        raise RuntimeError(f"{name}_(): self ({torch_name(x.dtype)}) and source ({torch_name(source.dtype)}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
+        own, its = torch_name(x.dtype), torch_name(source.dtype)
+        what = f"{name}_(): self ({own}) and source ({its}) must have the same scalar type"
+        if name == "index_copy":
+            what = f"index_copy_(): self and source expected to have the same dtype, but got (self) {own} and (source) {its}"
+        raise RuntimeError(f"{what}. To fix it, write  source.to(x.dtype).")
     if source is not None and not source.ndim and len(index) > 1:
         raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:

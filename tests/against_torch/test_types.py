@@ -104,6 +104,10 @@ CONVERTED = {
     "repr(iinfo)": lambda m: [repr(m.iinfo(d)) for d in (m.int8, m.int64)], "repr(finfo)": lambda m: [repr(m.finfo(d)) for d in (m.float16, m.float64)],
     "random_ of floats": lambda m: [m.manual_seed(0) and m.zeros(9).random_(*ends) for ends in ((0, 2**40), (-(2**40), 7), (-(2**25) - 1, 2**26 + 1))],
     "Gamma.log_prob": lambda m: [m.distributions.Gamma(2.0, 1.0).log_prob(v) for v in (0.5, m.tensor(0.5, dtype=m.float64))],
+    "full of a tensor": lambda m: [m.full((2,), m.tensor(v, dtype=d)) for v, d in ((1.5, m.float64), (3, m.uint8), (True, m.bool))],
+    "as_tensor shares": lambda m: [f(a, dtype=m.float32).fill_(5) is None or a.tolist() for f in (m.as_tensor, m.asarray) for a in [np.ones(2, "f4")]],
+    "asarray shares": lambda m: [(x := m.ones(2)), m.asarray(x, dtype=m.float32, copy=False).fill_(5), x],
+    "take_along_dim": lambda m: m.take_along_dim(m.tensor([1.5, 2.5]), m.tensor([1], dtype=m.int32)),
     "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
 }  # fmt: skip
 

@@ -253,6 +253,7 @@ int(t.tensor(1 + 1j)) | (x + 1j).erf() | (x + 1j).erfc() | (x + 1j).lgamma() | (
 t.ones(2, 4).t().view(t.float64) | s.view(t.float64) | s.view(t.int8) | u.view(t.float64)
 t.tensor([1], dtype=t.uint16) + 1.5 + t.tensor([1], dtype=t.uint16).add(j) | t.promote_types(t.uint32, t.uint8)
 t.cat([j, t.tensor([1], dtype=t.uint64)]) | t.linalg.vecdot(i, i) | t.linalg.vander(k) | t.eye(2).half().norm('nuc')
+t.div(k, k, rounding_mode='floor') | t.div(x + 1j, x, rounding_mode='trunc') | F.gelu(x + 1j) | t.sub(i, i, alpha=1j)
 t.binomial(j, j) | t.zeros(2).random_(0) | t.zeros(2).half().random_(0, 2**20) | i.exponential_()
 t.distributions.Laplace(j[0], j[1]).sample() | t.distributions.Gamma(j[1], j[1]).sample()
 t.distributions.MultivariateNormal(t.zeros(2).half(), t.eye(2).half())
