@@ -33,6 +33,7 @@ from minigrad.methods.products import (
     one_triangle,
     svd_of,
 )
+from minigrad.methods.reductions import in_dtype_of_norm
 from minigrad.ops.composites import level, named
 from minigrad.random.tensors import randn
 from minigrad.return_types import (
@@ -529,8 +530,7 @@ def matrix_norm(
     tensor(5.)
     """
     A = checked_square("matrix_norm", A, must=False)
-    if dtype is not None:
-        A = checked_square("matrix_norm", A.to(dtype), must=False)
+    A = A if dtype is None else in_dtype_of_norm("matrix_norm", A, dtype)
     if dim is None or isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     if dim[0] in (dim[1], dim[1] + A.ndim, dim[1] - A.ndim):

@@ -31,7 +31,7 @@ OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
 }
 # Functions that do not convert their result: `out` must have its dtype.
 OF_THE_SAME_DTYPE = frozenset(
-    """addmm addmv amax amin aminmax argmax argmin baddbmm bmm bucketize ceil clamp clamp_max clamp_min clip cummax
+    """addmm addmv amax amin aminmax argmax argmin baddbmm bitwise_not bmm bucketize ceil clamp clamp_max clamp_min clip cummax
     cummin diag dot fix float_power floor gather hardshrink heaviside histc index_select inner isin kthvalue lerp log_softmax logcumsumexp
     masked_select matmul median mm mode msort multi_dot mv nan_to_num nanmedian nanquantile neg negative norm quantile round
     scatter scatter_add searchsorted sgn sign slice_scatter softmax sort take take_along_dim tensordot topk tril triu trunc
