@@ -18,7 +18,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
-from minigrad.core.dtypes import DTypeLike
+from minigrad.core.dtypes import DTypeLike, torch_name
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
@@ -33,6 +33,7 @@ from minigrad.methods.products import (
     one_triangle,
     svd_of,
 )
+from minigrad.methods.reductions import in_dtype_of_norm
 from minigrad.ops.composites import level, named
 from minigrad.random.tensors import randn
 from minigrad.return_types import (
@@ -205,7 +206,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     >>> cholesky_ex(minigrad.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=minigrad.int32)
     """
-    A = checked_square("linalg.cholesky_ex", A)
+    A = checked_square("cholesky_ex", A)
     factor = _of_those_that_have_one(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
     return linalg_cholesky_ex(*factor)
 
@@ -218,7 +219,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     >>> inv_ex(minigrad.ones(2, 2)).info
     tensor(2, dtype=minigrad.int32)
     """
-    A = checked_square("linalg.inv_ex", A)
+    A = checked_square("inv_ex", A)
     return linalg_inv_ex(*_of_those_that_have_one(A, inv, first_dependent, check_errors))
 
 
@@ -528,7 +529,8 @@ def matrix_norm(
     >>> matrix_norm(minigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
-    A = checked_square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
+    A = checked_square("matrix_norm", A, must=False)
+    A = A if dtype is None else in_dtype_of_norm("matrix_norm", A, dtype)
     if dim is None or isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     if dim[0] in (dim[1], dim[1] + A.ndim, dim[1] - A.ndim):
@@ -596,6 +598,11 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     >>> vecdot(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
     tensor(11.)
     """
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {torch_name(x.dtype)}. "
+            "To fix it, use x.float()."
+        )
     return (x * y).sum(dim)
 
 
@@ -607,6 +614,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     tensor([[1, 2, 4],
             [1, 3, 9]])
     """
+    if x.dtype.kind == "b" or x.dtype == np.float16:
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {torch_name(x.dtype)}"
+        )
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
     x = x.long() if x.dtype.kind in "iub" else x
     axis = x.ndim

@@ -99,7 +99,7 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
         array = np.array(numbers)
     except ValueError:
         raise _ragged(numbers) from None
-    if array.dtype == object or array.dtype == np.uint64:
+    if array.dtype == object or (array.dtype == np.uint64 and array.dtype != dtype):
         if (_common_dtype(kinds) if dtype is None else dtype).kind not in "fc":
             raise ValueError(
                 "Overflow when unpacking long long: a number is too large for 64 bits."

@@ -38,6 +38,8 @@ from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
 from minigrad.core.views import ViewStep, shows
 
+TEXTS = ("approximate", "equation", "reduction", "rounding_mode")  # settings that are text
+
 
 def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     """Run an op on tensors: compute the result, and record a node if a gradient is needed.
@@ -131,7 +133,7 @@ def refuse_settings(op: Op, settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         default = op.settings.get(name)
         number = isinstance(default, (int, float)) and isinstance(value, (list, tuple))
-        if number or (isinstance(value, str) and name not in ("equation", "reduction")):
+        if number or (isinstance(value, str) and name not in TEXTS):
             kind = type(value).__name__
             raise TypeError(f"{op.name}(): argument {name!r} must be Number, not {kind}") from None
 

@@ -130,6 +130,7 @@ DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default
 
 INTEGERS = (uint8, int8, int16, int32, int64, uint16, uint32, uint64)
 ALL = (float16, float32, float64, *INTEGERS, bool_, complex64, complex128)
+_NEVER_PROMOTED = {d.dtype for d in (uint16, uint32, uint64)}  # with other integers
 _OF_ARRAYS = {d.dtype: d for d in ALL}
 of_array = _OF_ARRAYS.__getitem__  # the dtype of a tensor with an array of this dtype
 
@@ -239,6 +240,12 @@ def check_not_complex(what: str, dtype: Dtype) -> None:
         )
 
 
+def check_real(dtype: Dtype, otherwise: str) -> None:
+    """Raise RuntimeError with this text for a dtype of complex numbers."""
+    if dtype.kind == "c":
+        raise RuntimeError(otherwise)
+
+
 def of_number(value: Any) -> NumPyDtype:
     """The dtype of a plain number in an operation with tensors."""
     if isinstance(value, (bool, np.bool_)):
@@ -306,8 +313,13 @@ def torch_name(dtype: Dtype) -> str:
 
 
 def promoted(a: NumPyDtype, b: NumPyDtype) -> NumPyDtype:
-    """The dtype that two dtypes of arrays are promoted to."""
+    """The dtype that two dtypes of arrays are promoted to. Raises RuntimeError for uint16 and another integer dtype."""
     low, high = sorted((a, b), key=category)
+    if a != b and high.kind != "f" and not {a, b}.isdisjoint(_NEVER_PROMOTED):
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{torch_name(a)} and {torch_name(b)}. To fix it, convert one, like  x.long()."
+        )
     if category(high) >= 2 and category(low) < 2:
         return high
     return np.promote_types(a, b)
@@ -338,10 +350,11 @@ def common_dtype(
 ) -> NumPyDtype:
     """The common dtype of tensors with axes, 0-d tensors, and plain numbers.
 
-    A later group counts only if its category is higher than that of the groups before it.
+    A later group counts only if its category is higher than that of the groups before it. Floats keep
+    their size beside a complex number: float32 becomes complex64.
     """
     result, *later = [reduce(promoted, g) for g in (with_axes, without, numbers) if g]
     for joined in later:
         if category(joined) > category(result):
-            result = promoted(result, joined) if category(result) >= 2 else joined
+            result = promoted(result, complex64.dtype) if result.kind == "f" else joined
     return result

@@ -221,7 +221,8 @@ class NotForDtype(DtypeError, NotImplementedError):
 
 def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
     """Translate NumPy's error about dtypes into PyTorch's terms."""
-    return wrong_kind(name, dtypes) if "Bool" in dtypes or "ufunc" in str(error) else error
+    numpys = "ufunc" in str(error) or "unsupported in linalg" in str(error)
+    return wrong_kind(name, dtypes) if numpys or "Bool" in dtypes else error
 
 
 def wrong_kind(name: str, dtypes: list[str]) -> Exception:

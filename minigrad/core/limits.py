@@ -30,7 +30,13 @@ class finfo(metaclass=Shown):
         self.bits, self.dtype = info.bits, str(info.dtype)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.resolution = float(f"1e-{info.precision}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
 
     def __repr__(self) -> str:
         return (
@@ -48,6 +54,8 @@ class iinfo(metaclass=Shown):
 
     def __init__(self, type: DTypeLike) -> None:  # noqa: A002  # PyTorch's name
         dtype = as_dtype(type)
+        if dtype.kind == "b":
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         if dtype.kind not in "iu":
             raise TypeError(
                 f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{dtype}'"
@@ -55,5 +63,11 @@ class iinfo(metaclass=Shown):
         info = np.iinfo(dtype)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, str(dtype)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -70,10 +70,10 @@ class Outside(ArrayMethods):
 
     def __float__(self) -> float:
         warn_of_gradient(self)
-        return float(self._scalar())
+        return float(self._real_scalar())
 
     def __int__(self) -> int:
-        return int(self._scalar())
+        return int(self._real_scalar())
 
     def __complex__(self) -> complex:
         return complex(self._scalar())
@@ -86,6 +86,17 @@ class Outside(ArrayMethods):
                 f"{self.array.shape}. To fix it, pick an entry, or write tolist() for all of them."
             )
         return self.array.item()
+
+    def _real_scalar(self) -> Any:
+        """The single entry. A complex number must have no imaginary part."""
+        value = self._scalar()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(
+                    f"value cannot be converted to type double without overflow: {value} has an imaginary part."
+                )
+            return value.real
+        return value
 
     def __index__(self) -> int:
         if self.array.dtype.kind not in "iub" or self.array.size != 1:

@@ -125,23 +125,31 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
     )
 
 
+_MIXED = {  # op -> PyTorch's message for operands of different dtypes
+    "addmv": "addmv input tensors must have the same dtype, but got {0}, {1}, and {2}",
+    "baddbmm": "Input dtypes must be the same, got: input {0}, batch1: {1}, batch2: {2}",
+    "dot": "dot : expected both vectors to have same dtype, but found {0} and {1}",
+    "solve": "linalg.solve: Expected A and B to have the same dtype, but found A of type {0} and B of type {1} instead",
+}
+
+
 def _mixed_message(name: str, names: list[str]) -> str:
     """PyTorch's message for an op whose operands must have the same dtype."""
+    first, last = names[0], names[-1]
+    other = next(n for n in names if n != first)
+    if name in _MIXED:
+        return _MIXED[name].format(*names)
     if name in ("mm", "matmul"):
         return f"expected m1 and m2 to have the same dtype, but got: {' != '.join(names).lower()}"
-    if name == "addmm" and names[0] == names[-1]:
-        return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[-1]}"
     if name == "addmm":
-        return f"self and mat2 must have the same dtype, but got {names[0]} and {names[-1]}"
-    if name == "dot":
-        return (
-            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[-1]}"
-        )
-    if name == "convolution" and names[0] != names[-1]:
-        first, last = names[0].lower(), names[-1].lower()
-        return f"Input type ({first}) and bias type ({last}) should be the same"
-    other = next(n for n in names if n != names[0])
-    return f"expected scalar type {names[0]} but found {other}, in {name}"
+        whose, its = ("mat1", names[1]) if first == last else ("self", first)
+        return f"{whose} and mat2 must have the same dtype, but got {its} and {last}"
+    if name == "lerp":
+        word = "end" if names[1] == other else "weight"
+        return f"expected dtype {first.lower()} for `{word}` but got dtype {other.lower()}"
+    if name == "convolution" and first != last:
+        return f"Input type ({first.lower()}) and bias type ({last.lower()}) should be the same"
+    return f"expected scalar type {first} but found {other}, in {name}"
 
 
 def convert(

@@ -153,7 +153,7 @@ def as_int(value: Any, name: str) -> int:
     """
     if value.__class__ is int:
         return value
-    if not isinstance(value, (bool, np.bool_)) and str(getattr(value, "dtype", "int")) != "bool":
+    if not isinstance(value, (bool, np.bool_)) and getattr(value, "dtype", None) != np.bool_:
         try:
             return int(value.__index__())
         except (AttributeError, TypeError, ValueError, IndexError):

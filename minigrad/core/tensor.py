@@ -586,11 +586,17 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         z = self.detach()
         try:
             z.array = z.array.view(dtype)
-        except ValueError as error:
-            ratio = dtypes.as_dtype(dtype).itemsize // self.array.itemsize
+        except ValueError:
+            new = dtypes.as_dtype(dtype)
+            ratio = new.itemsize // self.array.itemsize
+            if not self.ndim:
+                what = "self.dim() cannot be 0"
+            elif (step := self.stride(-1)) != 1:
+                what = f"self.stride(-1) must be 1, not {step},"
+            else:
+                what = f"self.size(-1) must be divisible by {ratio}, and not be {self.size(-1)},"
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {ratio} to view {self.dtype} as {dtype}, which has another item "
-                f"size, and the last axis must be contiguous: {error}"
+                f"{what} to view {dtypes.torch_name(self.dtype)} as {dtypes.torch_name(new)} (different element sizes)"
             ) from None
         return z
 

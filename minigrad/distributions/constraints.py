@@ -111,7 +111,7 @@ def _symmetric(x: Array) -> Any:
 def _positive_definite(x: Array) -> Array:
     ok = _symmetric(x)
     if ok.all():
-        ok = np.linalg.eigvalsh(x).min(-1) > 0
+        ok = np.linalg.eigvalsh(x.astype(np.float64)).min(-1) > 0
     return ok
 
 

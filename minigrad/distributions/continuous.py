@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
-
 from minigrad.core import modes
+from minigrad.core.limits import finfo
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import (
@@ -225,7 +224,7 @@ class Laplace(_LocationScale):
     """The double exponential distribution: density exp(-abs(x - loc) / scale) / (2 scale)"""
 
     def _draw(self, shape: Shape) -> Tensor:
-        least = float(np.finfo(self.loc.dtype).eps) - 1
+        least = finfo(self.loc.dtype).eps - 1
         u = self.loc.new_empty(shape).uniform_(least, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
@@ -294,7 +293,7 @@ class Gumbel(_LocationScale):
     """
 
     def _draw(self, shape: Shape) -> Tensor:
-        low, high = tiny(self.loc), 1 - float(np.finfo(self.loc.dtype).eps)
+        low, high = tiny(self.loc), 1 - finfo(self.loc.dtype).eps
         u = Uniform(self.loc.new_full(self.loc.shape, low), high, validate_args=False)._draw(shape)
         return self.loc - self.scale * (-u.log()).log()
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.limits import finfo
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
@@ -312,7 +313,7 @@ class Categorical(_ProbsOrLogits):
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def _entropy(self) -> Tensor:
-        logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype).min))
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad.core import dtypes, modes
 from minigrad.core.errors import broadcastable
+from minigrad.core.limits import finfo
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
 from minigrad.methods.functions import broadcast_tensors
@@ -304,4 +305,4 @@ def standard_normal(shape: Shape, like: Tensor) -> Tensor:
 
 def tiny(x: Tensor) -> float:
     """The smallest positive normal number of x's dtype."""
-    return float(np.finfo(x.dtype).tiny)
+    return finfo(x.dtype).tiny

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from minigrad.core.function import Function, FunctionCtx
+from minigrad.core.limits import finfo
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
@@ -26,6 +27,7 @@ from minigrad.distributions.distribution import (
     standard_normal,
     tiny,
 )
+from minigrad.methods.creation import as_tensor
 from minigrad.methods.functions import stack, where
 from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import one_hot
@@ -97,6 +99,10 @@ class Gamma(Distribution):
         x = _StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
         x.detach().clamp_(min=tiny(x))
         return x
+
+    def log_prob(self, value: float | Tensor) -> Tensor:
+        """The log-density at value, a number or a tensor, which is converted to the dtype of the rate."""
+        return super().log_prob(as_tensor(value, dtype=self.rate.dtype))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         a, rate = self.concentration, self.rate
@@ -208,7 +214,7 @@ class Dirichlet(Distribution):
         x = _StandardGamma.apply(a.double())
         z = (x / x.sum(-1, keepdim=True)).to(a.dtype)
         # log_prob is infinite at 0 and 1.
-        z.detach().clamp_(min=tiny(z), max=1 - np.finfo(z.dtype).eps / 2)
+        z.detach().clamp_(min=tiny(z), max=1 - finfo(z.dtype).eps / 2)
         return z
 
     def _log_prob(self, value: Tensor) -> Tensor:

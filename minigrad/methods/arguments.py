@@ -17,17 +17,28 @@ from typing import Any, Self, TypeVar, cast, get_args
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import as_dtype, bool_, can_cast, dtype, int64, torch_name, uint8
 from minigrad.core.errors import warn_user
 from minigrad.methods.base import Base
 
 OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
-    "all": (("bool", "uint8"), "all only supports bool tensor for result"),
-    "any": (("bool", "uint8"), "any only supports bool tensor for result"),
-    "isposinf": (("bool",), "isposinf does not support non-boolean outputs"),
-    "isneginf": (("bool",), "isneginf does not support non-boolean outputs"),
-    "nonzero": (("int64",), "nonzero: Expected out tensor to have scalar type Long"),
+    "all": ((bool_, uint8), "all only supports bool tensor for result"),
+    "any": ((bool_, uint8), "any only supports bool tensor for result"),
+    "isposinf": ((bool_,), "isposinf does not support non-boolean outputs"),
+    "isneginf": ((bool_,), "isneginf does not support non-boolean outputs"),
+    "signbit": ((bool_,), "signbit does not support non-boolean outputs"),
+    "nonzero": ((int64,), "nonzero: Expected out tensor to have scalar type Long"),
 }
+# Functions that do not convert their result: `out` must have its dtype.
+OF_THE_SAME_DTYPE = frozenset(
+    """addmm addmv amax amin aminmax argmax argmin baddbmm bitwise_not bmm bucketize ceil clamp clamp_max clamp_min clip cummax
+    cummin diag dot fix float_power floor gather hardshrink heaviside histc index_select inner isin kthvalue lerp log_softmax logcumsumexp
+    masked_select matmul median mm mode msort multi_dot mv nan_to_num nanmedian nanquantile neg negative norm quantile round
+    scatter scatter_add searchsorted sgn sign slice_scatter softmax sort take take_along_dim tensordot topk tril triu trunc
+    vdot where""".split()
+)
+JOINED = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
+IN_DTYPE_OF_OUT = frozenset("sum nansum prod cumsum cumprod".split())  # they compute in the dtype of `out`
 SEQUENCES = ("arange", "linspace", "logspace", "range")  # with out=, they fill a tensor of any shape, in order
 F = TypeVar("F", bound=Callable[..., Any])  # a function
 R = TypeVar("R")  # what it returns
@@ -161,11 +172,12 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
     """Add PyTorch's `out=`, the tensor to fill, to a function that creates a tensor (zeros, rand)."""
 
     @functools.wraps(make)
-    def called(*args: object, out: Any = None, **settings: object) -> R:
+    def called(*args: object, out: Any = None, **settings: Any) -> R:
         if out is None:
             return make(*args, **settings)
         if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
-            raise RuntimeError(f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype}).")
+            given = torch_name(as_dtype(settings["dtype"]))
+            raise RuntimeError(f"dtype {given} does not match dtype of out parameter ({torch_name(out.dtype)}).")
         z: Any = make(*args, **settings)
         if make.__name__ in SEQUENCES and out.numel() == z.numel():
             z = z.view(out.shape)
@@ -178,16 +190,16 @@ def into_out(name: str, out: Any, z: Any) -> Any:
     """Write the result z of a function (a tensor or a tuple of tensors) into the argument `out`."""
     if not isinstance(z, tuple):
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
-        if allowed and str(getattr(out, "dtype", "")) not in allowed:
+        if allowed and getattr(out, "dtype", None) not in allowed:
             raise RuntimeError(f"{phrase}, got: {torch_name(out.dtype) if hasattr(out, 'dtype') else named_type(out)}")
         return _write_out(name, out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_write_out(name, a, b) for a, b in zip(out, z, strict=True)]
+    tensors = [_write_out(name, a, b, of_indices=k > 0 and b.dtype.kind == "i") for k, (a, b) in enumerate(zip(out, z, strict=True))]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
-def _write_out(name: str, out: Any, z: Any) -> Any:
+def _write_out(name: str, out: Any, z: Any, of_indices: bool = False) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
         raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")
@@ -201,8 +213,8 @@ def _write_out(name: str, out: Any, z: Any) -> Any:
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. "
             f"To fix it, write  z = {name}(...)."
         )
-    if out.dtype.kind in "iub" and z.dtype.kind not in "iub":
-        raise RuntimeError(f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}")
+    if out.dtype != z.dtype:
+        _check_dtype_of_out(name, out.dtype, z.dtype, of_indices)
     if out.shape != z.shape:
         if out.numel():
             warn_user(
@@ -211,3 +223,15 @@ def _write_out(name: str, out: Any, z: Any) -> Any:
             )
         out.data = out.new_empty(z.shape)
     return out.copy_(z)
+
+
+def _check_dtype_of_out(name: str, out: dtype, z: dtype, of_indices: bool) -> None:
+    """Raise RuntimeError if a result of dtype z can't be written to an `out` of this dtype."""
+    want, got = torch_name(z), torch_name(out)
+    if of_indices or name in OF_THE_SAME_DTYPE:
+        raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {got} instead: Found dtype {got} but expected {want}")
+    if name in OF_ONE_DTYPE or can_cast(z, out):
+        return
+    if name in JOINED:
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {got}")
+    raise RuntimeError(f"result type {want} can't be cast to the desired output type {got}")

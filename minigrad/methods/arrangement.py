@@ -93,7 +93,7 @@ class Arrangement(Base):
         """
         return reshaped(self, new_shape(size, shape))
 
-    def view(self, *shape: Several | dtypes.Dtype | type, size: Several | None = None) -> Self:
+    def view(self, *shape: Several | dtypes.Dtype | type, size: Several | None = None, dtype: dtypes.DTypeLike = None) -> Self:
         """A view of the same memory with another shape. x.view(dtype) reads the bytes as another dtype.
 
         shape   the new sizes; one of them may be -1 and is then inferred
@@ -106,8 +106,10 @@ class Arrangement(Base):
                 [4, 5]])
         """
         shape = shape if size is None else (size,)
-        if len(shape) == 1 and isinstance(shape[0], (dtypes.dtype, np.dtype, type)):
-            return self._read_as(dtypes.as_dtype(shape[0]))
+        if dtype is None and len(shape) == 1 and isinstance(shape[0], (dtypes.dtype, np.dtype, type)):
+            dtype, shape = shape[0], ()
+        if dtype is not None and not shape:
+            return self._read_as(dtypes.as_dtype(dtype))
         return ops.view.apply(self, shape=new_shape(shape))
 
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Self:

@@ -328,6 +328,8 @@ class Base:
             dtype = next((d for d in dtypes.ALL if dtypes.torch_name(d) == name), dtype)
             if isinstance(dtype, str):
                 raise ValueError(f"invalid type: {dtype!r}")
+        elif isinstance(dtype, builtins.type) and hasattr(dtype, "dtype") and isinstance(dtype.dtype, dtypes.dtype):  # LongTensor
+            dtype = dtype.dtype
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
         return self.to(dtypes.as_dtype(dtype))
@@ -626,8 +628,10 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
         if any(d.kind == "b" for d in found):
             raise wrong_kind("sub", [dtypes.torch_name(d) for d in found])
     kinds = {v.dtype.kind if hasattr(v, "dtype") else "i" for v in (x, other) if v is not None}
-    if isinstance(alpha, builtins.float) and kinds <= set("biu"):
+    if isinstance(alpha, (builtins.float, complex)) and kinds <= set("biu"):
         raise RuntimeError(f"For integral input tensors, argument {called} must not be a floating point number.")
+    if isinstance(alpha, complex) and "c" not in kinds:
+        raise RuntimeError(f"For non-complex input tensors, argument {called} must not be a complex number.")
     if isinstance(alpha, builtins.bool) and kinds != {"b"}:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(x, Base) and isinstance(other, Base) and x.dtype != other.dtype:

@@ -62,7 +62,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> trapezoid(minigrad.tensor([0.0, 2.0, 4.0]), dx=0.5)
     tensor(2.)
     """
-    return named(_trapezoids(y, x, dx, dim).sum(dim), "MulBackward1" if x is None else "DivBackward1")
+    return named(_trapezoids("trapezoid", y, x, dx, dim).sum(dim), "MulBackward1" if x is None else "DivBackward1")
 
 
 trapz = trapezoid
@@ -75,11 +75,14 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> cumulative_trapezoid(minigrad.tensor([0.0, 2.0, 4.0]))
     tensor([1., 4.])
     """
-    return named(_trapezoids(y, x, dx, dim).cumsum(dim), "CumsumBackward0" if x is None else "DivBackward1")
+    return named(_trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim), "CumsumBackward0" if x is None else "DivBackward1")
 
 
-def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
+def _trapezoids(function: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     n = y.size(dim)
+    for name, given in (("y", y), ("x", x)):
+        if given is not None and given.dtype.kind == "b":
+            raise RuntimeError(f"{function}: received a bool input for `{name}`, but bool is not supported. To fix it, use {name}.long().")
     if not n:
         return y
     averages = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2

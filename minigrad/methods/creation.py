@@ -111,7 +111,8 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layou
     if hasattr(size, "__index__"):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not int. To fix it, write ({size},).")
     if dtype is None:
-        dtype = fill_value.dtype if hasattr(fill_value, "__apply_op__") else dtypes.of_number(fill_value)
+        number = fill_value.item() if isinstance(fill_value, Tensor) and fill_value.numel() == 1 else fill_value
+        dtype = fill_value.dtype if hasattr(number, "__apply_op__") else dtypes.of_number(number)
     return _filled(fill_value, shape_of((size,)), dtype, device, requires_grad)
 
 
@@ -323,10 +324,16 @@ def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike = None) -> 
     if hasattr(data, "__apply_op__"):  # a tensor, or a value of a program that is being recorded
         z: Tensor = data if dtype is None else data.to(dtype=dtype)
         return z
-    return wrap(as_array(data, dtype))
+    return wrap(_as_shared_array(data, dtype))
 
 
 # ------------------------------------------------------------------------ on existing memory
+
+
+def _as_shared_array(data: Any, dtype: DTypeLike) -> Any:
+    """The data as an array. An array that has the dtype already is not copied."""
+    shared = isinstance(data, np.ndarray) and dtype is not None and data.dtype == dtypes.as_dtype(dtype)
+    return as_array(data, None if shared else dtype)
 
 
 def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -342,10 +349,12 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtypes.or_default(dtype))
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj
-    x = wrap(as_array(array, dtype))
+    x = wrap(_as_shared_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
     if copy is False and not shares:
-        raise ValueError("can't alias arbitrary sequence or another type of number into a tensor.")
+        if isinstance(array, np.ndarray) and array.dtype != x.dtype:
+            raise ValueError(f"can't alias tensor with dtype {dtypes.torch_name(array.dtype)!r} into dtype {dtypes.torch_name(x.dtype)!r}.")
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
     if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
         return obj if shares and not copy else obj.to(x.dtype, copy=True)
     if isinstance(obj, Tensor) and shares and not copy:

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import common_dtype, exact_number, torch_name
+from minigrad.core.dtypes import check_real, common_dtype, exact_number, or_default, torch_name
+from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T, broadcast
 from minigrad.methods.operators import Operators
@@ -120,6 +121,7 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([0.0, 90.0, 180.0]).deg2rad()
         tensor([0.0000, 1.5708, 3.1416])
         """
+        check_real(self.dtype, "deg2rad is not supported for complex tensors.")
         return named(ops.mul.apply(self, np.pi / 180), "Deg2RadBackward0")
 
     def rad2deg(self) -> Self:
@@ -128,6 +130,7 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([0.0, minigrad.pi]).rad2deg().round()
         tensor([  0., 180.])
         """
+        check_real(self.dtype, "rad2deg is not supported for complex tensors.")
         return named(ops.mul.apply(self, 180 / np.pi), "Rad2DegBackward0")
 
     def copysign(self, other: Operand) -> Self:
@@ -138,8 +141,11 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
         tensor([-1., -2.])
         """
+        for x in (self, other):
+            if isinstance(x, Base) and x.dtype.kind == "c":
+                raise wrong_kind("copysign", [torch_name(x.dtype)])
         floats = self.dtype.kind == "f" or (isinstance(other, Base) and other.dtype.kind == "f")
-        size = self if floats else self.float()
+        size = self if floats else self.to(or_default(None))
         size = size if size.dtype.kind == "b" else size.abs()
         if not isinstance(other, Base):
             number: Any = other
@@ -173,6 +179,8 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([1.0, 2.0]).mvlgamma(1)
         tensor([0., 0.])
         """
+        if self.dtype.kind == "b":
+            raise RuntimeError("The input tensor may not be a boolean tensor.")
         if p < 1:
             raise RuntimeError("p has to be greater than or equal to 1")
         shifts = self._constant(np.arange(p) / -2).to(self.dtype if self.dtype.kind == "f" else np.float32)
@@ -189,7 +197,7 @@ class Entries(Operators, Writing):
         """
         if not isinstance(other, Base) or other.dtype.kind not in "iu":
             return named(self * 2.0**other, "LdexpBackward0")
-        x = self if self.dtype.kind == "f" else self.float()
+        x = self if self.dtype.kind in "fc" else self.to(or_default(None))
         exponent: Any = other
         half = exponent // 2  # in two steps, because 2 ** other alone may overflow
         return named(x * 2.0 ** half.to(x.dtype) * 2.0 ** (exponent - half).to(x.dtype), "LdexpBackward0")

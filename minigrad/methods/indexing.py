@@ -220,7 +220,7 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[10, 20], [30, 40]]).take(minigrad.tensor([0, -1]))
         tensor([10, 40])
         """
-        index = in_range(indices_of("take", index), self.array.size)
+        index = in_range(long_indices_of("take", index), self.array.size)
         return named(ops.getitem.apply(ops.reshape.apply(self, shape=(-1,)), index=(index,)), "TakeBackward0")
 
     def take_along_dim(self, indices: Values, dim: int | None = None) -> Self:
@@ -235,7 +235,7 @@ class Indexing(Arrangement):
                 [6]])
         """
         given = getattr(indices, "dtype", None)
-        if given not in (None, np.int64):
+        if given not in (None, np.int64, np.int32) or (given == np.int32 and dim is not None):
             raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {torch_name(given)}")
         indices = indices_of("take_along_dim", indices)
         if dim is None:
@@ -355,7 +355,15 @@ def indices_of(name: str, index: Values) -> Array:
     if index.dtype is INT64:
         return index
     if index.dtype not in INDICES[:2] and index.size:
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, but got {index.dtype}.")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}.")
+    return index.astype(np.int64, copy=False)
+
+
+def long_indices_of(name: str, index: Values) -> Array:
+    """An index as an array of integers. Raises RuntimeError for a tensor or an array that is not int64."""
+    index = np.asarray(getattr(index, "array", index))
+    if index.dtype != INT64 and index.size:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {torch_name(index.dtype)}. To fix it, use index.long().")
     return index.astype(np.int64, copy=False)
 
 

@@ -16,6 +16,7 @@ from minigrad.core.data import as_array
 from minigrad.core.plan import compiled
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import (
+    IN_DTYPE_OF_OUT,
     REFUSED,
     check_arguments,
     into_out,
@@ -59,6 +60,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
             elif number:
                 fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
                 input = wrap(as_array(input, other.dtype if fits else None))
+        if out is not None and name in IN_DTYPE_OF_OUT and hasattr(out, "dtype"):
+            kwargs.setdefault("dtype", out.dtype)
         try:
             z = compute(input, *args, **kwargs)
         except REFUSED:

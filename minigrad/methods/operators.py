@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import check_real, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, broadcast, or_not_implemented, scaled
@@ -99,7 +99,7 @@ class Operators(FromRows):
         return ops.pow.apply(doubled(self), doubled(exponent))
 
     def float_power_(self, exponent: Operand) -> Self:
-        """x **= exponent, computed in float64. Raises RuntimeError unless x is float64.
+        """x **= exponent, computed in float64. Raises RuntimeError unless x is float64 (or complex128).
 
         Writes the result into the tensor itself and returns it; x.float_power() returns a
         new tensor. Raises an error for a leaf that requires a gradient, unless recording is off.
@@ -107,9 +107,11 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, 2.0], dtype=minigrad.float64).float_power_(3)
         tensor([1., 8.], dtype=minigrad.float64)
         """
-        if self.dtype != np.float64:
-            raise RuntimeError(f"the base given to float_power_ has dtype {torch_name(self.dtype)} but the operation's result requires dtype Double")
-        return ops.pow.apply_(self, doubled(exponent))
+        power = doubled(exponent)
+        kinds = {self.dtype.kind, getattr(power, "dtype", np.dtype(type(power))).kind}
+        if self.dtype != (wanted := np.dtype(np.complex128 if "c" in kinds else np.float64)):
+            raise RuntimeError(f"the base given to float_power_ has dtype {torch_name(self.dtype)} but the operation's result requires dtype {torch_name(wanted)}")
+        return ops.pow.apply_(self, power)
 
     def lerp(self, end: Operand, weight: Operand) -> Self:
         """x + weight * (end - x): linear interpolation between x and end. `end` and `weight` are broadcast with x.
@@ -187,6 +189,7 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, float("inf"), float("-inf")]).isposinf()
         tensor([False,  True, False])
         """
+        check_real(self.dtype, "isposinf does not support complex inputs.")
         return self._constant(np.isposinf(self.array))
 
     def isneginf(self) -> Self:
@@ -195,6 +198,7 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, float("inf"), float("-inf")]).isneginf()
         tensor([False, False,  True])
         """
+        check_real(self.dtype, "isneginf does not support complex inputs.")
         return self._constant(np.isneginf(self.array))
 
     def isreal(self) -> Self:
@@ -236,6 +240,7 @@ class Operators(FromRows):
         """
         if self.dtype != values.dtype:
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+        check_real(self.dtype, "heaviside is not yet implemented for complex tensors.")
         broadcast("heaviside", self.shape, values.shape)
         x = np.where(np.isnan(self.array), -1, self.array)  # in PyTorch, heaviside(NaN) is 0
         return self._constant(np.heaviside(x, values.array).astype(self.dtype))

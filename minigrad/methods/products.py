@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from minigrad import ops, return_types
+from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import LinAlgError, NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
@@ -385,7 +386,7 @@ def checked_square(name: str, x: T, must: bool = True) -> T:
     if x.dtype == np.float16 and name not in OF_PRODUCTS:
         raise NotForDtype(f"linalg.{name}: Low precision dtypes not supported. Got Half. To fix it, use x.float().")
     if x.dtype.kind not in "fc" and name != "matrix_power":
-        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To fix it, use x.float().")
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {torch_name(x.dtype)}. To fix it, use x.float().")
     return x
 
 

@@ -286,12 +286,8 @@ class Reductions(Operators, Indexing):
         """
         x: Any = self
         if x.dtype.kind not in "fc":
-            raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
-        if dtype is not None:
-            wanted = dtypes.as_dtype(dtype)
-            if dtypes.promote_types(x.dtype, wanted) != wanted:
-                raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
-            x = x.to(wanted)
+            raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.torch_name(x.dtype)}")
+        x = x if dtype is None else in_dtype_of_norm("vector_norm", x, dtype)
         if p == "fro" or p is None:
             p = 2
         if p == "nuc":
@@ -424,6 +420,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
+        dtypes.check_real(self.dtype, "nansum on CPU does not support complex inputs")
         there = self._constant(self.array == self.array)
         z = ops.keep.apply(self, there).sum(dim, keepdim, dtype=dtype)
         return composites.named(z, "NansumBackward0")
@@ -592,6 +589,22 @@ def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepd
             "entries: the result is NaN. To fix it, use more entries, or correction=0.",
         )
     return {"axis": axes, "correction": correction, "keepdims": keepdims}
+
+
+def in_dtype_of_norm(name: str, x: R, dtype: DTypeLike) -> R:
+    """x in the dtype that a norm was asked to compute in. Raises RuntimeError if the norm may not be computed in it."""
+    wanted = dtypes.as_dtype(dtype)
+    its, own = dtypes.torch_name(wanted), dtypes.torch_name(x.dtype)
+    what = None
+    if wanted.kind not in "fc":
+        what = f"dtype should be floating point or complex, but got {its}"
+    elif wanted.kind != x.dtype.kind:
+        what = f"dtype should be {'real for real' if wanted.kind == 'c' else 'complex for complex'} inputs, but got {its}"
+    elif dtypes.promote_types(x.dtype, wanted) != wanted:
+        what = f"the dtype of the input ({own}) should be convertible without narrowing to the specified dtype ({its})"
+    if what:
+        raise RuntimeError(f"linalg.{name}: {what}")
+    return x.to(wanted)
 
 
 def nuclear(x: R, dim: Dim, keepdims: bool) -> R:

@@ -110,7 +110,7 @@ class Sampling(ArrayMethods):
         z = [np.searchsorted(row, a) for row, a in zip(cumulative, at, strict=True)]
         return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
-    def random_(self, low: int = 0, to: int | None = None, *, generator: Generator | None = None) -> Self:
+    def random_(self, low: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.
 
         random_() uses all non-negative integers that the dtype can represent exactly.
@@ -118,10 +118,10 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).random_(5, 6)
         tensor([5., 5.])
         """
-        if to is None and not low:
+        if low is None and to is None:
             return self._fill("RandomBackward2", kernels.anything, generator)
         name = "RandomBackward1" if to is None else "RandomBackward0"
-        low, to = (0, low) if to is None else (low, to)
+        low, to = (0, low) if to is None else (low or 0, to)
         return self._fill(name, kernels.integers, low, to, generator)
 
     def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Self:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops, return_types
+from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Dim, normalize_one
 from minigrad.methods.base import Base, with_numpy_names
 from minigrad.methods.indexing import part
@@ -324,7 +325,11 @@ class Statistics(Reductions):
         >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
         tensor([False,  True, False])
         """
-        return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
+        elements = np.asarray(getattr(test_elements, "array", test_elements))
+        for dtype in (self.array.dtype, elements.dtype):
+            if dtype.kind not in "fiu":
+                raise RuntimeError(f"Unsupported input type encountered for isin(): {torch_name(dtype)}")
+        return self._constant(np.isin(self.array, elements, assume_unique, invert))
 
 
 def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> R:

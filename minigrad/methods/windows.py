@@ -6,7 +6,7 @@ Source: Harris, On the use of windows for harmonic analysis with the discrete Fo
 
 import numpy as np
 
-from minigrad.core.dtypes import DTypeLike
+from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import type_to_make
 
@@ -47,7 +47,15 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLi
     if window_length < 2:
         return _window(window_length, periodic, (1.0,), dtype)
     n = window_length if periodic else window_length - 1
-    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(type_to_make(dtype)))
+    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(_floating(dtype)))
+
+
+def _floating(dtype: DTypeLike) -> Dtype:
+    """The dtype of a window. Raises RuntimeError unless it is floating-point."""
+    d = type_to_make(dtype)
+    if d.kind != "f":
+        raise RuntimeError(f"a window function expects floating point dtypes, got: {d}")
+    return d
 
 
 def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: DTypeLike) -> Tensor:
@@ -55,7 +63,7 @@ def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: DTypeLike
 
     A periodic window leaves out the last point, since it is the first of the next period.
     """
-    d = type_to_make(dtype)
+    d = _floating(dtype)
     if n < 0:
         raise RuntimeError(f"requires non-negative window_length, got window_length={n}")
     if n < 2:

@@ -7,7 +7,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes
-from minigrad.core.dtypes import Dtype
+from minigrad.core.dtypes import Dtype, torch_name
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.methods.arguments import named_type, not_a_tensor
@@ -28,6 +28,7 @@ from minigrad.methods.indexing import (
     in_range,
     index_along,
     indices_of,
+    long_indices_of,
     mask_of,
     part,
     plain_index,
@@ -304,7 +305,7 @@ class Writing(Indexing):
         tensor([[5., 0.],
                 [0., 6.]])
         """
-        flat, places = self.reshape(-1), in_range(indices_of("put", index), self.numel())
+        flat, places = self.reshape(-1), in_range(long_indices_of("put_", index), self.numel())
         if not hasattr(source, "numel"):
             raise not_a_tensor("put_", "source", 2, source)
         if source.dtype != self.dtype:
@@ -390,7 +391,7 @@ def scattering(name: str, x: Base, dim: int, index: Values, src: Any, reduce: st
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Indexing):
         if src.array.dtype != x.array.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {torch_name(x.dtype)} and {torch_name(src.dtype)}.")
         if src.array.shape != index.shape:
             src = fitting_source(name, x, dim, index, src)
     op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
@@ -425,6 +426,8 @@ def neutral(reduce: str, dtype: Dtype) -> np.generic:
 
 def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> tuple[Any, ...]:
     """The index (:, :, given), with `given` at axis dim."""
+    if name == "index_fill" and getattr(given, "dtype", np.int64) != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index. To fix it, use index.long().")
     dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
         raise (RuntimeError if name == "index_fill" else IndexError)(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -432,7 +435,11 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if source is not None and not isinstance(source, Base):
         raise not_a_tensor(name, "source", 3, source)
     if source is not None and source.dtype != x.dtype:
-        raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
+        own, its = torch_name(x.dtype), torch_name(source.dtype)
+        what = f"{name}_(): self ({own}) and source ({its}) must have the same scalar type"
+        if name == "index_copy":
+            what = f"index_copy_(): self and source expected to have the same dtype, but got (self) {own} and (source) {its}"
+        raise RuntimeError(f"{what}. To fix it, write  source.to(x.dtype).")
     if source is not None and not source.ndim and len(index) > 1:
         raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:

@@ -24,7 +24,7 @@ LARGEST = 2.5599833278516383e305  # above this, lgamma overflows
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def lgamma(x, *, out=None):
     """z = log(abs(gamma(x)))        dz/dx = digamma(x)
 

@@ -62,7 +62,7 @@ def _silu_dx(g, x):
 silu.vjp(x=_silu_dx)
 
 
-@elementwise(result="float", refuses="biu")
+@elementwise(result="float", refuses="biuc")
 def gelu(x, *, approximate="none"):
     """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)
 

@@ -171,7 +171,7 @@ for _op in (addmm, addmv, baddbmm):
     _op.jvp(_product_dot)
 
 
-@linear(node="LinalgCrossBackward0")
+@linear(result="strict", node="LinalgCrossBackward0")
 def cross(x, y, *, axis):
     """z = x × y, the cross product of vectors of size 3 along axis        dL/dx = y × g        dL/dy = g × x"""
     # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], with indices modulo 3

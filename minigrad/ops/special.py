@@ -457,7 +457,7 @@ addcdiv.vjp(x=lambda g: g,
 # ------------------------------------------------------------------- the error function
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def erf(x, *, out=None):
     """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
 
@@ -473,7 +473,7 @@ def erf(x, *, out=None):
 erf.vjp(x=lambda g, x: g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def erfc(x, *, out=None):
     """z = 1 - erf(x)        dz/dx = -2 / sqrt(pi) * exp(-(x**2))
 

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import Dtype, torch_name
+from minigrad.core.dtypes import Dtype, check_real, torch_name
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Shape
 from minigrad.random.generator import Generator, source
 
@@ -122,6 +123,15 @@ def _require_float(name: str, dtype: Dtype) -> None:
     if dtype.kind != "f":
         what = f'"{name}" not implemented for {torch_name(dtype)!r}'
         raise NotImplementedError(f"{what}: the samples are floating-point numbers.")
+
+
+def _require_continuous(name: str, dtype: Dtype) -> None:
+    """The same, with PyTorch's other message."""
+    if dtype.kind != "f":
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {torch_name(dtype)}"
+        )
 
 
 def _wide(dtype: Dtype) -> type[np.floating[Any]]:
@@ -226,16 +236,38 @@ def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generat
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    if dtype.kind in "iub":
-        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        wrong = "from" if low < least else "to - 1" if high - 1 > most else None
-        if wrong:
-            raise RuntimeError(
-                f"{wrong} is out of bounds for {dtype}: the range {low} to {high - 1} does not fit into "
-                f"{least} to {most}."
-            )
+    check_real(dtype, "random_ handles only integral, floating-point and boolean types")
+    limits = (
+        np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype) if dtype.kind in "iu" else None
+    )
+    least, most = (0, 1) if limits is None else (int(limits.min), int(limits.max))
+    wrong = "from" if not least <= low <= most else "to - 1" if high - 1 > most else None
+    if wrong:
+        raise RuntimeError(
+            f"{wrong} is out of bounds for {dtype}: the range {low} to {high - 1} does not fit into "
+            f"{least} to {most}."
+        )
+    if dtype.kind == "f":
+        low, high = _without_rounding(dtype, low, high)
     z = remainders(shape, high - low, high - low >= 2**28, low, generator)
     return z.astype(dtype, copy=False)
+
+
+def _without_rounding(dtype: Dtype, low: int, high: int) -> tuple[int, int]:
+    """The range made smaller, if its ends would be rounded to floats outside of it."""
+    digits = int(np.finfo(dtype).nmant) + 1
+    for name, end in (("from", low), ("to - 1", high - 1)):
+        if abs(end) > 1 << digits:
+            warn_user(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {dtype} can "
+                "support discrete uniform distribution only within this range."
+            )
+    first, last = int(dtype.type(low + 1)), int(dtype.type(high - 1))
+    if first < low:
+        low = first + (1 << (abs(low + 1).bit_length() - digits))  # the next float
+    if last >= high:
+        high = last - (1 << (abs(high - 1).bit_length() - digits))
+    return low, high
 
 
 @drawn
@@ -300,7 +332,7 @@ def exponential(
 
     The cdf is 1 - exp(-rate t). Setting it to u and solving for t gives the formula.
     """
-    _require_float("exponential", dtype)
+    _require_continuous("Exponential", dtype)
     if rate <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -332,6 +364,7 @@ def cauchy(
     shape: Shape, dtype: Dtype, median: float, sigma: float, generator: Generator | None
 ) -> Array:
     """Samples from the Cauchy distribution: median + sigma * tan(angle), with a uniform angle."""
+    _require_continuous("Cauchy", dtype)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -464,6 +497,7 @@ def gamma(shapes: Array, generator: Generator | None) -> Array:
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
+    _require_float("gamma_cpu", shapes.dtype)
     return _one_by_one(_gamma, generator, shapes)
 
 

@@ -231,8 +231,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([2., 5.])
     """
     if count.dtype.kind != "f":
-        raise NotImplementedError(
-            f'"binomial_cpu" not implemented for {dtypes.torch_name(count.dtype)!r}'
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for count, got: {dtypes.torch_name(count.dtype)}"
         )
     if count.dtype != prob.dtype:
         raise ValueError(

@@ -43,6 +43,42 @@ PROGRAMS = {
         lambda t: t.nn.Conv2d(1, 1, 1)(t.ones(1, 1, 2, 2, dtype=t.float64)),
         "Input type (double) and bias type (float) should be the same",
     ),
+    "a solution in two dtypes": (
+        lambda t: t.linalg.solve(t.eye(2), t.ones(2).double()),
+        "linalg.solve: Expected A and B to have the same dtype, but found A of type Float and B of type Double instead",
+    ),
+    "an end of another dtype": (
+        lambda t: t.lerp(t.ones(2), t.ones(2).double(), 0.5),
+        "expected dtype float for `end` but got dtype double",
+    ),
+    "a weight of another dtype": (
+        lambda t: t.lerp(t.ones(2), t.ones(2), t.ones(2).double()),
+        "expected dtype float for `weight` but got dtype double",
+    ),
+    "a matrix and a vector of two dtypes": (
+        lambda t: t.addmv(t.ones(2), t.ones(2, 2), t.ones(2).double()),
+        "addmv input tensors must have the same dtype, but got Float, Float, and Double",
+    ),
+    "rows of another dtype": (
+        lambda t: t.ones(2).index_copy(0, t.tensor([0]), t.ones(1).double()),
+        "index_copy_(): self and source expected to have the same dtype, but got (self) Float and (source) Double",
+    ),
+    "added rows of another dtype": (
+        lambda t: t.ones(2).index_add(0, t.tensor([0]), t.ones(1).double()),
+        "index_add_(): self (Float) and source (Double) must have the same scalar type",
+    ),
+    "an index that is not long": (
+        lambda t: t.ones(2).take(t.tensor([0]).int()),
+        "take(): Expected a long tensor for index, but got Int",
+    ),
+    "uint16 and int64": (
+        lambda t: t.tensor([1], dtype=t.uint16) + t.tensor([1]),
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote UInt16 and Long",
+    ),
+    "a matrix to invert of integers": (
+        lambda t: t.linalg.inv(t.eye(2).long()),
+        "linalg.inv: Expected a floating point or complex tensor as input. Got Long",
+    ),
     "a sum with None": (
         lambda t: t.ones(2) + None,
         "unsupported operand type(s) for +: 'Tensor' and 'NoneType'",
@@ -61,6 +97,26 @@ PHRASES = {
     "a window larger than the image": (
         lambda t: t.nn.MaxPool2d(5)(t.ones(1, 3, 4, 6)),
         "Given input size: (3x4x6). Calculated output size: (3x0x1). Output size is too small",
+    ),
+    "an index of floats": (
+        lambda t: t.ones(2).gather(0, t.zeros(1)),
+        "gather(): Expected dtype int32/int64 for index",
+    ),
+    "out= of another dtype": (
+        lambda t: t.neg(t.ones(2), out=t.ones(2).double()),
+        "Found dtype Double but expected Float",
+    ),
+    "a memory that is shared in another dtype": (
+        lambda t: t.asarray(t.ones(2), dtype=t.int8, copy=False),
+        "can't alias tensor with dtype 'Float' into dtype 'Char'.",
+    ),
+    "a complex alpha": (
+        lambda t: t.add(t.ones(2), t.ones(2), alpha=1j),
+        "For non-complex input tensors, argument alpha must not be a complex number.",
+    ),
+    "bytes of a column": (
+        lambda t: t.ones(2, 4).t().view(t.float64),
+        "self.stride(-1) must be 1",
     ),
     "nothing to stack": (lambda t: t.stack([]), "stack expects a non-empty TensorList"),
     "a batch of rows": (

@@ -35,6 +35,101 @@ def test_a_reduction_computes_in_the_type_that_is_asked_for(reduce, array):
         agrees(lambda m, d=dtype: reduce(m.tensor(array), None if d is None else getattr(m, d)))
 
 
+DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+
+
+@pytest.mark.parametrize("other", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_dtypes_are_promoted_as_in_pytorch(dtype, other):
+    agrees(lambda m: str(m.promote_types(getattr(m, dtype), getattr(m, other))).rpartition(".")[2])
+    agrees(lambda m: m.can_cast(getattr(m, dtype), getattr(m, other)))
+    if dtype in (
+        "float32",
+        "float64",
+        "int64",
+        "complex64",
+        "uint16",
+    ):  # NumPy has no complex numbers of half precision
+        agrees(
+            lambda m: m.tensor(1, dtype=getattr(m, other)) == m.tensor([1], dtype=getattr(m, dtype))
+        )
+        agrees(
+            lambda m: str(
+                m.result_type(
+                    m.tensor([1], dtype=getattr(m, dtype)), m.tensor(1, dtype=getattr(m, other))
+                )
+            )[-5:]
+        )
+
+
+OUT = {
+    "neg": lambda m, x, o: m.neg(x, out=o), "sign": lambda m, x, o: m.sign(x, out=o),
+    "add": lambda m, x, o: m.add(x, x, out=o), "pow": lambda m, x, o: m.pow(x, 2, out=o), "div": lambda m, x, o: m.div(x, 2, out=o),
+    "clamp": lambda m, x, o: m.clamp(x, 0, 1, out=o), "gt": lambda m, x, o: m.gt(x, 1, out=o), "exp": lambda m, x, o: m.exp(x, out=o),
+    "maximum": lambda m, x, o: m.maximum(x, x, out=o), "mm": lambda m, x, o: m.mm(x, x, out=o), "tril": lambda m, x, o: m.tril(x, out=o),
+    "where": lambda m, x, o: m.where(x > 1, x, x, out=o), "gather": lambda m, x, o: m.gather(x, 0, m.tensor([[0, 1], [1, 0]]), out=o),
+    "sort": lambda m, x, o: m.sort(x, out=(m.empty(2, 2, dtype=x.dtype), o)), "signbit": lambda m, x, o: m.signbit(x, out=o),
+    "max": lambda m, x, o: m.max(x, 0, keepdim=True, out=(m.empty(1, 2, dtype=x.dtype), o[:1])),
+    "argmax": lambda m, x, o: m.argmax(x, 0, keepdim=True, out=o[:1]), "cat": lambda m, x, o: m.cat([x[:1], x[:1]], out=o),
+    "stack": lambda m, x, o: m.stack([x[0], x[0]], out=o), "sum": lambda m, x, o: m.sum(x, 0, keepdim=True, out=o[:1]),
+    "all": lambda m, x, o: m.all(x, 0, keepdim=True, out=o[:1]), "any": lambda m, x, o: m.any(x, 0, keepdim=True, out=o[:1]),
+    "isposinf": lambda m, x, o: m.isposinf(x, out=o), "nonzero": lambda m, x, o: m.nonzero(x, out=o), "mean": lambda m, x, o: m.mean(x, 0, True, out=o[:1]),
+    "amax": lambda m, x, o: m.amax(x, 0, True, out=o[:1]), "floor": lambda m, x, o: m.floor(x, out=o), "prod": lambda m, x, o: m.prod(x, 0, True, out=o[:1]),
+    "cumsum": lambda m, x, o: m.cumsum(x, 0, out=o), "isin": lambda m, x, o: m.isin(x, x, out=o), "take": lambda m, x, o: m.take(x, m.tensor([[0, 1], [1, 2]]), out=o),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+@pytest.mark.parametrize("case", OUT.values(), ids=OUT)
+@pytest.mark.filterwarnings("ignore")
+def test_out_may_have_the_dtypes_that_it_may_have_in_pytorch(case, dtype):
+    for other in ("uint8", "int32", "int64", "float32", "float64"):
+        agrees(
+            lambda m, d=other: case(
+                m,
+                m.tensor([[1, 2], [3, 0]], dtype=getattr(m, dtype)),
+                m.ones(2, 2, dtype=getattr(m, d)),
+            )
+        )
+
+
+CONVERTED = {
+    "float32 and a complex128 number": lambda m: m.tensor([1.5]) + m.tensor(2j, dtype=m.complex128),
+    "float64 and complex64": lambda m: m.tensor([1.5], dtype=m.float64) * m.tensor(2j, dtype=m.complex64),
+    "ldexp of complex": lambda m: m.ldexp(m.tensor([1.5 + 1j]), m.tensor([2])).real,
+    "float_power_ of complex": lambda m: m.tensor([2j], dtype=m.complex128).float_power_(2).real,
+    "float of complex": lambda m: [float(m.tensor(2 + 0j)), int(m.tensor(2 + 0j))],
+    "type(DoubleTensor)": lambda m: m.ones(2).type(m.DoubleTensor), "view(dtype=)": lambda m: m.ones(2).view(dtype=m.int32),
+    "2 ** 63 as uint64": lambda m: m.tensor(2**63, dtype=m.uint64).item(), "finfo is equal": lambda m: m.finfo(m.float32) == m.finfo(m.float32) != m.finfo(m.float64),
+    "repr(iinfo)": lambda m: [repr(m.iinfo(d)) for d in (m.int8, m.int64)], "repr(finfo)": lambda m: [repr(m.finfo(d)) for d in (m.float16, m.float64)],
+    "random_ of floats": lambda m: [m.manual_seed(0) and m.zeros(9).random_(*ends) for ends in ((0, 2**40), (-(2**40), 7), (-(2**25) - 1, 2**26 + 1))],
+    "Gamma.log_prob": lambda m: [m.distributions.Gamma(2.0, 1.0).log_prob(v) for v in (0.5, m.tensor(0.5, dtype=m.float64))],
+    "full of a tensor": lambda m: [m.full((2,), m.tensor(v, dtype=d)) for v, d in ((1.5, m.float64), (3, m.uint8), (True, m.bool))],
+    "as_tensor shares": lambda m: [f(a, dtype=m.float32).fill_(5) is None or a.tolist() for f in (m.as_tensor, m.asarray) for a in [np.ones(2, "f4")]],
+    "asarray shares": lambda m: [(x := m.ones(2)), m.asarray(x, dtype=m.float32, copy=False).fill_(5), x],
+    "take_along_dim": lambda m: m.take_along_dim(m.tensor([1.5, 2.5]), m.tensor([1], dtype=m.int32)),
+    "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONVERTED.values(), ids=CONVERTED)
+@pytest.mark.filterwarnings("ignore:(from|to - 1) is out of bounds")
+def test_a_conversion_agrees(case):
+    agrees(case)
+
+
+@pytest.mark.parametrize(
+    "case", [lambda m: m.tensor([3]).copysign(-1), lambda m: m.tensor([3]).ldexp(m.tensor([2]))]
+)
+def test_integers_become_the_default_dtype(case):
+    found = []
+    for m in (minigrad, torch):
+        m.set_default_dtype(m.float64)
+        found.append(outcome(case, m))
+        m.set_default_dtype(m.float32)
+    assert found[0] == found[1]
+
+
 def _assigned(index, value):
     def case(x):
         z = x.clone()

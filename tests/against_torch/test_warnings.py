@@ -19,6 +19,7 @@ F.mse_loss(x, x, reduction="elementwise_mean") | F.softmax(x) | F.log_softmax(x)
 m.triangular_solve(m.ones(2, 1), m.eye(2)) | m.set_default_tensor_type("torch.FloatTensor") | m.ones(1).var()
 m.autocast("cuda") | m.amp.autocast("cuda", dtype=m.float16) | m.autocast("cuda", enabled=False) | m.autocast("mps") | m.amp.GradScaler() | m.amp.GradScaler(enabled=False)
 m.cuda.amp.autocast() | m.cuda.amp.autocast(enabled=False) | m.cuda.amp.GradScaler() | m.cuda.amp.GradScaler(enabled=False) | m.cuda.amp.custom_fwd(len) | m.cuda.amp.custom_bwd(len)
+m.zeros(2).random_(0, 2**24) | m.zeros(2).random_(0, 2**30) | m.zeros(2).half().random_(-4000, 1) | m.randint(0, 2**30, (2,), dtype=m.float64)
 list(m.utils.data.DataLoader([1, 2], pin_memory=True)) | m.utils.data.DataLoader([1, 2], pin_memory=True)
 """
 
