@@ -178,7 +178,9 @@ def as_dtype(of: DTypeLike) -> NumPyDtype:
         raise NotImplementedError(
             f"minigrad leaves out {of!r}: NumPy has no {of.name}. To fix it, use float32."
         )
-    found = np.dtype(of) if isinstance(of, (np.dtype, type, str)) else None
+    # NumPy would ask FloatTensor, whose class is not `type`, for its attribute `dtype`.
+    known = isinstance(of, str) or of.__class__ is type
+    found = np.dtype(of) if known else None
     if found is None or found.kind == "O":  # NumPy accepts any class as an object dtype
         wrong = of if isinstance(of, type) else type(of)
         raise TypeError(

@@ -313,7 +313,7 @@ class Base:
     def type(self, dtype: DTypeLike = None, non_blocking: builtins.bool = False) -> Any:
         """The name of the tensor's type in PyTorch's old style. With dtype, the tensor converted to it.
 
-        dtype   a dtype, or an old name: "torch.LongTensor"
+        dtype   a dtype, or an old class or its name: LongTensor, "torch.LongTensor"
 
         >>> x = minigrad.tensor([1.5])
         >>> x.type()
@@ -330,6 +330,8 @@ class Base:
                 raise ValueError(f"invalid type: {dtype!r}")
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
+        elif isinstance(of_old_class := getattr(dtype, "dtype", None), dtypes.dtype):
+            dtype = of_old_class
         return self.to(dtypes.as_dtype(dtype))
 
     def is_floating_point(self) -> builtins.bool:

@@ -131,6 +131,7 @@ F.dropout(x, 0.5, 1) | F.dropout(x, 0.5, training=0)
 # memory that a tensor cannot have
 t.tensor(np.ones(2)[::-1]) | t.as_tensor(np.ones(2)[::-1]) | t.asarray(np.ones(2)[::-1]) | t.Tensor(np.ones(2)[::-1])
 t.FloatTensor(np.ones(2, 'f')[::-1]) | x.new_tensor(np.ones(2)[::-1]) | t.utils.data.default_collate([np.ones(2)[::-1]] * 2) | t.utils.data.default_collate([np.ones(2), np.ones(3)])
+t.zeros(2, dtype=t.FloatTensor) | x.to(t.LongTensor) | t.tensor([1.0], dtype=t.Tensor) | t.promote_types(t.FloatTensor, t.float64)
 t.tensor(np.ones(2, '>f4')) | t.as_tensor(np.ones(2, '>i4')) | t.asarray(np.ones(2, '>f4')) | t.Tensor(np.ones(2, '>f4'))
 # whole numbers where fractions are computed
 F.dropout(i, 0.5) | F.dropout(h, 0.5) | F.dropout(i.clone(), 0.5, inplace=True) | nn.Dropout(0.5)(j) | nn.AlphaDropout(0.5)(j)
