@@ -141,7 +141,7 @@ NOTHING_TO_DO = {
         "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
         "compat.helpers.not_compiled",
     ),
-    "jit.ScriptModule": "nn.Module",
+    "jit.ScriptModule": "nn.module.ScriptModule",
     "jit.annotate": "compat.helpers.annotated",
 }
 
