@@ -89,8 +89,9 @@ class _ConvNd(Module):
         # As in Linear, the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         fan_in = math.prod(self.weight.shape[1:])
-        if self.bias is not None and fan_in:
-            init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
