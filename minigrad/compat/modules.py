@@ -47,6 +47,7 @@ FILES = {
 # to the FILES below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
+    "__config__": "compat.helpers",
     "_six": "compat.helpers",
     "amp": "compat.mixed_precision",
     "amp.*": "compat.mixed_precision",
@@ -98,6 +99,7 @@ LEFT_OUT = {
     "jit": NO_COMPILER,
     "mps": "minigrad computes on the CPU only.",
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
+    "nn.attention.flex_attention": "To fix it, use scaled_dot_product_attention with attn_mask.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
     "nn.utils.fusion": NO_COMPILER,
@@ -151,6 +153,7 @@ NAMED_ALONG = (
     "minigrad.distributions.transforms",
     "minigrad.nn",
     "minigrad.nn.functional",
+    "minigrad.overrides",
     "minigrad.utils.data",
 )
 
@@ -185,8 +188,10 @@ GROUPS = {
     "biject_to transform_to": TRANSFORM,
     "AbsTransform CatTransform ComposeTransform CorrCholeskyTransform CumulativeDistributionTransform": TRANSFORM,
     "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
-    "SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
+    "IndependentTransform SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
     "DistributedSampler": ONE_PROCESS,
+    "TorchFunctionMode get_ignored_functions get_overridable_functions get_testing_overrides "
+    "handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",

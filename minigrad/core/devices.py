@@ -97,7 +97,7 @@ class MemoryFormat:
 
 
 class Layout:
-    """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. Others are left out.
+    """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. No tensor has another.
 
     >>> minigrad.zeros(2).layout
     minigrad.strided
@@ -113,6 +113,9 @@ class Layout:
 
 
 strided, sparse_coo = Layout("strided"), Layout("sparse_coo")
+sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (
+    Layout(f"sparse_{name}") for name in ("csr", "csc", "bsr", "bsc")
+)
 channels_last = MemoryFormat("channels_last")
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")

@@ -88,9 +88,9 @@ class NotInNumPy(dtype):
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str, like: NumPyDtype) -> None:
-        super().__init__(like)
-        self.name = name
+    def __init__(self, name: str, itemsize: int) -> None:
+        super().__init__(np.dtype(np.float16))
+        self.name, self.itemsize = name, itemsize
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -123,7 +123,8 @@ int32 = int_ = of_array(np.dtype(np.int32))
 int64 = long = of_array(np.dtype(np.int64))
 uint16, uint32, uint64 = (of_array(np.dtype(t)) for t in (np.uint16, np.uint32, np.uint64))
 bool_ = of_array(np.dtype(np.bool_))
-bfloat16 = NotInNumPy("bfloat16", np.dtype(np.float16))
+bfloat16 = NotInNumPy("bfloat16", 2)
+float8_e4m3fn, float8_e5m2 = NotInNumPy("float8_e4m3fn", 1), NotInNumPy("float8_e5m2", 1)
 
 Dtype = dtype | NumPyDtype  # of a tensor, or of an array
 DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default dtype

@@ -95,15 +95,19 @@ class _ConvNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight, for subclasses that compute theirs from `self.weight`."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._pad_widths(), mode=self.padding_mode), 0
+            widths = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, widths, mode=self.padding_mode), 0
         convolve = F.conv1d if self.axes == 1 else F.conv2d
-        return convolve(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
-    def _pad_widths(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """(before, after) for each axis, the last axis first, as F.pad takes them."""
         margins = []
         for k in reversed(range(self.axes)):
