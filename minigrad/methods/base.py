@@ -645,8 +645,8 @@ def address(x: Any) -> int:
 
 # ------------------------------------------------------------------------ operands of other classes
 
-# An operand of one of these classes gets minigrad's own error message.
-BUILTIN = (builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None))
+# An operand of one of these classes, not of a subclass, gets minigrad's own error message.
+BUILTIN = {builtins.bool, builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None)}
 
 
 def is_foreign(value: object) -> bool:
@@ -654,9 +654,8 @@ def is_foreign(value: object) -> bool:
 
     Our operator then returns NotImplemented, so Python calls y.__radd__(x), if there is one.
     """
-    return not (
-        hasattr(value, "__apply_op__") or isinstance(value, (np.ndarray, np.generic, *BUILTIN))
-    )
+    built_in = type(value) in BUILTIN or isinstance(value, (np.ndarray, np.generic))
+    return not (built_in or hasattr(value, "__apply_op__"))
 
 
 def or_not_implemented(f: Callable[..., Any]) -> Callable[..., Any]:
