@@ -121,7 +121,8 @@ LEFT_OUT = {
 NOTHING_TO_DO = {
     **dict.fromkeys(
         "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
-        "fx.wrap jit.export jit.ignore jit.unused".split(),
+        "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
+        "jit.unused".split(),
         "compat.helpers.unchanged",
     ),
     **dict.fromkeys(
@@ -140,7 +141,7 @@ NOTHING_TO_DO = {
     "Future": "futures.Future",
     **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
     **dict.fromkeys(
-        "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
+        "jit.script jit.script_method jit.trace".split(),
         "compat.helpers.not_compiled",
     ),
     "jit.ScriptModule": "nn.module.ScriptModule",

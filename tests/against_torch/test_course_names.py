@@ -2,6 +2,7 @@
 
 import importlib
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -223,6 +224,7 @@ def test_published_packages_find_what_they_ask_for():
         assert importlib.import_module(f"{m.__name__}.overrides").TorchFunctionMode
         flex = importlib.import_module(f"{m.__name__}.nn.attention.flex_attention")
         assert flex.flex_attention and flex.create_block_mask
+        assert m.serialization.add_safe_globals([Fraction]) is None
         fast = m.backends.mha.get_fastpath_enabled()
         m.backends.mha.set_fastpath_enabled(False)
         assert m.backends.mha.get_fastpath_enabled() is False
