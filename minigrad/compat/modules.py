@@ -150,6 +150,7 @@ NOTHING_TO_DO = {
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
+    "minigrad._C",
     "minigrad.distributions",
     "minigrad.distributions.transforms",
     "minigrad.nn",
@@ -191,8 +192,9 @@ GROUPS = {
     "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
     "IndependentTransform SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
     "DistributedSampler": ONE_PROCESS,
-    "TorchFunctionMode get_ignored_functions get_overridable_functions get_testing_overrides "
-    "handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
+    "Value": NO_COMPILER,
+    "DisableTorchFunctionSubclass TorchFunctionMode get_ignored_functions get_overridable_functions "
+    "get_testing_overrides handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
@@ -302,6 +304,9 @@ class Absent:
         return Absent(f"{self._name}.{name}", self._reason)
 
     def __instancecheck__(self, thing: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, kind: type) -> bool:
         return False
 
     def __getitem__(self, kind: object) -> "Absent":

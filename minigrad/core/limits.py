@@ -6,7 +6,21 @@
 
 import numpy as np
 
-from minigrad.core.dtypes import DTypeLike, as_dtype, or_default
+from minigrad.core.dtypes import (
+    DTypeLike,
+    NotInNumPy,
+    as_dtype,
+    bfloat16,
+    float8_e4m3fn,
+    float8_e5m2,
+    or_default,
+)
+
+LIMITS = {  # eps, tiny, max, resolution
+    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 0.01),
+    float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 1.0),
+    float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 1.0),
+}
 
 
 class finfo:
@@ -20,6 +34,11 @@ class finfo:
     """
 
     def __init__(self, type: DTypeLike = None) -> None:  # noqa: A002  # PyTorch's name
+        if isinstance(type, NotInNumPy):  # programs ask for its limits, and use another type
+            self.bits, self.dtype = 8 * type.itemsize, type.name
+            self.eps, self.tiny, self.max, self.resolution = LIMITS[type]
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
         dtype = or_default(type)
         if dtype.kind not in "fc":
             raise TypeError(
@@ -29,7 +48,7 @@ class finfo:
         self.bits, self.dtype = info.bits, str(info.dtype)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0**-info.precision
 
     def __repr__(self) -> str:
         return (

@@ -147,8 +147,9 @@ def test_constants_limits_and_windows_agree():
     for name in ("pi", "e", "inf", "newaxis"):
         assert getattr(minigrad, name) == getattr(torch, name)
     assert isinstance(minigrad.ones(1).dtype, minigrad.dtype)
-    for kind in ("float16", "float32", "float64"):
+    for kind in "float16 float32 float64 bfloat16 float8_e4m3fn float8_e5m2".split():
         a, b = minigrad.finfo(getattr(minigrad, kind)), torch.finfo(getattr(torch, kind))
+        assert repr(a) == repr(b) and a.dtype == b.dtype
         for part in ("bits", "eps", "max", "min", "tiny", "smallest_normal"):
             assert getattr(a, part) == getattr(b, part)
     assert repr(minigrad.finfo()) == repr(torch.finfo())
