@@ -93,9 +93,6 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "BFloat16Tensor", "use float32"),
         (minigrad, "stft", "complex"),
         (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
-        (minigrad.cuda, "FloatTensor", "without `cuda`"),
-        (minigrad.cuda, "get_device_name", "is_available"),
-        (minigrad.cuda, "synchronize", "is_available"),
         (minigrad.optim, "Adafactor", "AdamW"),
         (minigrad, "qint8", "no quantized numbers"),
         (minigrad, "lu", "numpy.linalg"),
@@ -115,6 +112,24 @@ def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
 def test_a_name_that_nothing_has_cannot_be_imported(module):
     with pytest.raises(ImportError, match="cannot import name 'Foo'"):
         exec(f"from minigrad.{module} import Foo")
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("FloatTensor", "without `cuda`"),
+        ("synchronize", "is_available"),
+        ("Stream", "is_available"),
+    ],
+)
+def test_a_name_of_cuda_can_stand_in_an_annotation_and_says_what_to_do_when_it_is_called(
+    name, words
+):
+    there = getattr(minigrad.cuda, name)
+
+    assert (there | None) is there and not isinstance(minigrad.ones(1), there)
+    with pytest.raises(NotImplementedError, match=f"{name}.*{words}.*PYTORCH.md"):
+        there()
 
 
 def test_a_distribution_that_is_left_out_can_be_imported_and_says_so_when_it_is_made():

@@ -151,6 +151,7 @@ NOTHING_TO_DO = {
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
     "minigrad._C",
+    "minigrad.cuda",
     "minigrad.distributions",
     "minigrad.distributions.transforms",
     "minigrad.nn",
@@ -198,7 +199,7 @@ GROUPS = {
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
-    "Event Stream current_device current_stream default_stream get_device_capability get_device_name "
+    "CUDAGraph Event Stream current_device current_stream default_stream get_device_capability get_device_name "
     "get_device_properties mem_get_info memory memory_stats memory_summary nvtx reset_peak_memory_stats "
     "set_device set_stream stream synchronize utilization": GUARDED,
 }
