@@ -26,7 +26,11 @@ from minigrad.core.devices import (
     contiguous_format,
     device,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
     sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from minigrad.core.dtypes import (
@@ -38,6 +42,8 @@ from minigrad.core.dtypes import (
     complex128,
     double,
     dtype,
+    float8_e4m3fn,
+    float8_e5m2,
     float16,
     float32,
     float64,
@@ -162,7 +168,6 @@ sys.modules["minigrad.autograd.gradcheck"] = autograd.numerical
 
 _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
-    "_assert": ("minigrad.compat.helpers", "_assert"),
     "Tape": ("minigrad.tape", "Tape"),
     "TypedStorage": ("minigrad.core.storage", "Storage"),
     "UntypedStorage": ("minigrad.core.storage", "Storage"),
@@ -215,6 +220,7 @@ _LATE |= {
 _LATE |= {
     name: (f"minigrad.{module}", name)
     for module, names in {
+        "compat.helpers": "_assert _check _check_index _check_type _check_value",
         "core.limits": "finfo iinfo",
         "methods.creation": "asarray frombuffer",
         "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",

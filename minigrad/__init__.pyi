@@ -18,7 +18,11 @@ from minigrad.core.devices import channels_last as channels_last
 from minigrad.core.devices import contiguous_format as contiguous_format
 from minigrad.core.devices import device as device
 from minigrad.core.devices import preserve_format as preserve_format
+from minigrad.core.devices import sparse_bsc as sparse_bsc
+from minigrad.core.devices import sparse_bsr as sparse_bsr
 from minigrad.core.devices import sparse_coo as sparse_coo
+from minigrad.core.devices import sparse_csc as sparse_csc
+from minigrad.core.devices import sparse_csr as sparse_csr
 from minigrad.core.devices import strided as strided
 from minigrad.core.dtypes import bfloat16 as bfloat16
 from minigrad.core.dtypes import can_cast as can_cast
@@ -28,6 +32,8 @@ from minigrad.core.dtypes import complex64 as complex64
 from minigrad.core.dtypes import complex128 as complex128
 from minigrad.core.dtypes import double as double
 from minigrad.core.dtypes import dtype as dtype
+from minigrad.core.dtypes import float8_e4m3fn as float8_e4m3fn
+from minigrad.core.dtypes import float8_e5m2 as float8_e5m2
 from minigrad.core.dtypes import float16 as float16
 from minigrad.core.dtypes import float32 as float32
 from minigrad.core.dtypes import float64 as float64

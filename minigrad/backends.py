@@ -40,13 +40,25 @@ class Backend:
             self.__dict__.update(before)
 
 
+class AttentionBackend(Backend):
+    """`backends.mha`: PyTorch's fast path of Transformer layers, which minigrad does not have."""
+
+    def get_fastpath_enabled(self) -> bool:
+        """False: there is no fast path."""
+        return False
+
+    def set_fastpath_enabled(self, value: bool) -> None:
+        """No effect: there is no fast path."""
+
+
 cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)
 cuda = Backend(matmul=Backend(allow_tf32=False))
+mha = AttentionBackend()
 mps = Backend()
 mkl = Backend()
 mkldnn = Backend(enabled=True)
 openmp = Backend()
 
 __path__: list[str] = []  # for `import minigrad.backends.cudnn as cudnn`
-for _name in ("cudnn", "cuda", "mps", "mkl", "mkldnn", "openmp"):
+for _name in ("cudnn", "cuda", "mha", "mps", "mkl", "mkldnn", "openmp"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name]

@@ -1,8 +1,10 @@
 """The names of torch.cuda. is_available() is False, and functions that need no GPU have no effect."""
 
+from collections.abc import Iterable
 from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
+from minigrad.core.tensor import Tensor
 
 __getattr__ = _partial(_attribute, __name__)
 _initialized = False  # read by published layers that restore the state of generators
@@ -29,6 +31,19 @@ def manual_seed_all(seed: int) -> None:
 
 
 manual_seed = manual_seed_all
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """An empty list: there is no GPU with a generator."""
+    return []
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """No effect: there is no GPU with a generator."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """The memory of a GPU is full. Never raised; programs catch it."""
 
 
 def is_initialized() -> bool:

@@ -1,4 +1,4 @@
 """The version of minigrad. It is defined only here; pyproject.toml reads it."""
 
 __version__ = "0.1.0"
-cuda = None  # the version of CUDA, which programs ask for: none
+cuda = hip = None  # the versions of CUDA and ROCm, which programs ask for: none

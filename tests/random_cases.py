@@ -79,6 +79,9 @@ LAYERS = {
     "Conv1d": lambda nn: nn.Conv1d(3, 5, 3),
     "Conv2d": lambda nn: nn.Conv2d(4, 6, 3, groups=2),
     "ConvTranspose2d": lambda nn: nn.ConvTranspose2d(3, 5, 3),
+    "no inputs": lambda nn: nn.Sequential(
+        nn.Linear(0, 2), nn.Conv1d(0, 2, 3), nn.ConvTranspose2d(2, 0, 3), nn.Linear(2, 2)
+    ),
     "Embedding": lambda nn: nn.Embedding(10, 3),
     "Embedding with padding": lambda nn: nn.Embedding(10, 3, padding_idx=1),
     "RNN": lambda nn: nn.RNN(3, 4, 2, bidirectional=True),

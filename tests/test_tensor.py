@@ -556,13 +556,18 @@ class Foreign:
 OPERATORS_OF_TWO = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split()
 
 
+class ForeignTuple(Foreign, tuple):
+    """A tuple with its own operators, which published packages derive for several states."""
+
+
 @pytest.mark.parametrize("name", [*OPERATORS_OF_TWO, "lt", "le", "gt", "ge"])
 def test_an_operator_asks_a_foreign_object(name):
     x = minigrad.tensor([1, 2])
     apply, word = getattr(operator, name), name.strip("_")
     compares = name in ("lt", "le", "gt", "ge")
+    answer = "compared" if compares else f"r{word}"
 
-    assert [apply(x, Foreign()) for _ in range(2)] == ["compared" if compares else f"r{word}"] * 2
+    assert [apply(x, y) for y in (Foreign(), Foreign(), ForeignTuple())] == [answer] * 3
     assert getattr(x, f"__{word}__")(object()) is NotImplemented
     with pytest.raises(
         TypeError, match="not supported between" if compares else "unsupported operand type"

@@ -12,6 +12,8 @@ from contextlib import ContextDecorator
 from types import SimpleNamespace
 from typing import Any, Self
 
+import numpy as np
+
 from minigrad.autograd.transforms import NODES, flatten, replaced
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, device
@@ -73,6 +75,27 @@ def _assert(condition: Any, message: str) -> None:
     >>> _assert(True, "never shown")
     """
     assert condition, message
+
+
+def _checker(error: type[Exception]) -> Callable[..., None]:
+    def check(cond: bool, message: Callable[[], object] | None = None) -> None:
+        """Raise an error, with the message that a function returns, unless the condition is True.
+
+        >>> minigrad._check(True, lambda: "never called")
+        """
+        if not isinstance(cond, bool):
+            raise TypeError(f"cond must be a bool, but got {type(cond)}")
+        if message is not None and not callable(message):
+            raise TypeError("message must be a callable")
+        if not cond:
+            raise error(str(message()) if message else "Expected cond to be True, but got False.")
+
+    return check
+
+
+_check, _check_index, _check_value, _check_type = (
+    _checker(e) for e in (RuntimeError, IndexError, ValueError, TypeError)
+)
 
 
 # ------------------------------------------------------------------------ for nested structures
@@ -212,6 +235,10 @@ def nothing(*args: object) -> None:
     """
 
 
+# Classes that `load` may make of a file: it reads tensors and their containers, and asks before anything else.
+add_safe_globals = clear_safe_globals = nothing
+
+
 class record_function(ContextDecorator):
     """`profiler.record_function`: a block or a function with a name for a profiler, which there is not.
 
@@ -231,6 +258,15 @@ class record_function(ContextDecorator):
 
 class UnknownSize:
     """`SymInt` and its like, the unknown sizes in a compiler. There are none: programs ask isinstance(n, SymInt)."""
+
+
+def show() -> str:
+    """`__config__.show()`: the library that computes.
+
+    >>> show()[:19]
+    'NumPy computes, in '
+    """
+    return f"NumPy computes, in version {np.__version__}"
 
 
 def is_tensor_like(inp: object) -> bool:

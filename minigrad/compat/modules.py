@@ -47,6 +47,7 @@ FILES = {
 # to the FILES below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
+    "__config__": "compat.helpers",
     "_six": "compat.helpers",
     "amp": "compat.mixed_precision",
     "amp.*": "compat.mixed_precision",
@@ -98,6 +99,7 @@ LEFT_OUT = {
     "jit": NO_COMPILER,
     "mps": "minigrad computes on the CPU only.",
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
+    "nn.attention.flex_attention": "To fix it, use scaled_dot_product_attention with attn_mask.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
     "nn.utils.fusion": NO_COMPILER,
@@ -119,7 +121,8 @@ LEFT_OUT = {
 NOTHING_TO_DO = {
     **dict.fromkeys(
         "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
-        "fx.wrap jit.export jit.ignore jit.unused".split(),
+        "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
+        "jit.unused".split(),
         "compat.helpers.unchanged",
     ),
     **dict.fromkeys(
@@ -138,19 +141,22 @@ NOTHING_TO_DO = {
     "Future": "futures.Future",
     **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
     **dict.fromkeys(
-        "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
+        "jit.script jit.script_method jit.trace".split(),
         "compat.helpers.not_compiled",
     ),
-    "jit.ScriptModule": "nn.Module",
+    "jit.ScriptModule": "nn.module.ScriptModule",
     "jit.annotate": "compat.helpers.annotated",
 }
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
+    "minigrad._C",
+    "minigrad.cuda",
     "minigrad.distributions",
     "minigrad.distributions.transforms",
     "minigrad.nn",
     "minigrad.nn.functional",
+    "minigrad.overrides",
     "minigrad.utils.data",
 )
 
@@ -185,12 +191,15 @@ GROUPS = {
     "biject_to transform_to": TRANSFORM,
     "AbsTransform CatTransform ComposeTransform CorrCholeskyTransform CumulativeDistributionTransform": TRANSFORM,
     "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
-    "SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
+    "IndependentTransform SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
     "DistributedSampler": ONE_PROCESS,
+    "Value": NO_COMPILER,
+    "DisableTorchFunctionSubclass TorchFunctionMode get_ignored_functions get_overridable_functions "
+    "get_testing_overrides handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
-    "Event Stream current_device current_stream default_stream get_device_capability get_device_name "
+    "CUDAGraph Event Stream current_device current_stream default_stream get_device_capability get_device_name "
     "get_device_properties mem_get_info memory memory_stats memory_summary nvtx reset_peak_memory_stats "
     "set_device set_stream stream synchronize utilization": GUARDED,
 }
@@ -296,6 +305,9 @@ class Absent:
         return Absent(f"{self._name}.{name}", self._reason)
 
     def __instancecheck__(self, thing: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, kind: type) -> bool:
         return False
 
     def __getitem__(self, kind: object) -> "Absent":

@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 
 from minigrad.core.errors import DeviceError
-from minigrad.core.naming import Shown
+from minigrad.core.naming import TopLevel
 
 DEVICES = (
     "cpu",
@@ -19,7 +19,7 @@ DEVICES = (
 )  # names that are accepted; only the CPU computes
 
 
-class device(metaclass=Shown):
+class device(metaclass=TopLevel):
     """`minigrad.device("cpu")`, as in PyTorch.
 
     >>> device("cpu"), str(device("cpu", 0))
@@ -98,7 +98,7 @@ class MemoryFormat:
 
 
 class Layout:
-    """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. Others are left out.
+    """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. No tensor has another.
 
     >>> minigrad.zeros(2).layout
     minigrad.strided
@@ -114,6 +114,9 @@ class Layout:
 
 
 strided, sparse_coo = Layout("strided"), Layout("sparse_coo")
+sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (
+    Layout(f"sparse_{name}") for name in ("csr", "csc", "bsr", "bsc")
+)
 channels_last = MemoryFormat("channels_last")
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")

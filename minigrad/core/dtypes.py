@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.naming import Shown
+from minigrad.core.naming import TopLevel
 
 NumPyDtype = np.dtype[Any]
 
 
-class dtype(metaclass=Shown):  # PyTorch's name
+class dtype(metaclass=TopLevel):  # PyTorch's name
     """The kind of numbers that a tensor holds, like minigrad.float32. There is one object for each.
 
     itemsize   the size of a number in bytes
@@ -98,9 +98,9 @@ class NotInNumPy(dtype):
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str, like: NumPyDtype) -> None:
-        super().__init__(like)
-        self.name = name
+    def __init__(self, name: str, itemsize: int) -> None:
+        super().__init__(np.dtype(np.float16))
+        self.name, self.itemsize = name, itemsize
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -123,7 +123,8 @@ int32 = int_ = dtype(np.dtype(np.int32))
 int64 = long = dtype(np.dtype(np.int64))
 uint16, uint32, uint64 = (dtype(np.dtype(t)) for t in (np.uint16, np.uint32, np.uint64))
 bool_ = dtype(np.dtype(np.bool_))
-bfloat16 = NotInNumPy("bfloat16", np.dtype(np.float16))
+bfloat16 = NotInNumPy("bfloat16", 2)
+float8_e4m3fn, float8_e5m2 = NotInNumPy("float8_e4m3fn", 1), NotInNumPy("float8_e5m2", 1)
 
 Dtype = dtype | NumPyDtype  # of a tensor, or of an array
 DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default dtype
@@ -185,7 +186,8 @@ def as_dtype(of: DTypeLike) -> NumPyDtype:
         raise NotImplementedError(
             f"minigrad leaves out {of!r}: NumPy has no {of.name}. To fix it, use float32."
         )
-    if isinstance(of, type | str):
+    # NumPy would ask FloatTensor, whose class is not `type`, for its attribute `dtype`.
+    if isinstance(of, str) or of.__class__ is type:
         with suppress(TypeError):  # no dtype of this name
             found = np.dtype(_ALIASES.get(of, of) if isinstance(of, str) else of)
             if found in _OF_ARRAYS:  # NumPy accepts any class as an object dtype

@@ -6,11 +6,25 @@
 
 import numpy as np
 
-from minigrad.core.dtypes import DTypeLike, as_dtype, or_default
-from minigrad.core.naming import Shown
+from minigrad.core.dtypes import (
+    DTypeLike,
+    NotInNumPy,
+    as_dtype,
+    bfloat16,
+    float8_e4m3fn,
+    float8_e5m2,
+    or_default,
+)
+from minigrad.core.naming import TopLevel
+
+LIMITS = {  # eps, tiny, max, resolution
+    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 0.01),
+    float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 1.0),
+    float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 1.0),
+}
 
 
-class finfo(metaclass=Shown):
+class finfo(metaclass=TopLevel):
     """The limits of a floating-point type: eps, max, min, tiny, bits, resolution.
 
     eps    the distance from 1 to the next larger number
@@ -21,6 +35,11 @@ class finfo(metaclass=Shown):
     """
 
     def __init__(self, type: DTypeLike = None) -> None:  # noqa: A002  # PyTorch's name
+        if isinstance(type, NotInNumPy):  # programs ask for its limits, and use another type
+            self.bits, self.dtype = 8 * type.itemsize, type.name
+            self.eps, self.tiny, self.max, self.resolution = LIMITS[type]
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
         dtype = or_default(type)
         if dtype.kind not in "fc":
             raise TypeError(
@@ -45,7 +64,7 @@ class finfo(metaclass=Shown):
         )
 
 
-class iinfo(metaclass=Shown):
+class iinfo(metaclass=TopLevel):
     """The limits of an integer type: min, max, bits.
 
     >>> iinfo(minigrad.uint8).min, iinfo(minigrad.uint8).max

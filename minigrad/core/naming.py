@@ -1,7 +1,7 @@
 """How classes are shown that PyTorch has at the top of its package: <class 'minigrad.Tensor'>."""
 
 
-class Shown(type):
+class TopLevel(type):
     """The class of such classes. The classes that users derive from them are shown as usual.
 
     >>> type(minigrad.zeros(2)), type(minigrad.float32)

@@ -32,7 +32,7 @@ from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
-from minigrad.core.naming import Shown
+from minigrad.core.naming import TopLevel
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
@@ -50,7 +50,7 @@ from minigrad.methods import ArrayMethods
 from minigrad.methods.sampling import Sampling
 
 
-class Size(tuple[int, ...], metaclass=Shown):
+class Size(tuple[int, ...], metaclass=TopLevel):
     """The shape of a tensor: a tuple of ints, with PyTorch's `numel`. Slices and sums of Sizes are Sizes.
 
     Raises TypeError for entries that are not integers.
@@ -100,13 +100,13 @@ CHANGED_BY_LEAVES_ONLY = (
 )
 
 
-class TensorType(Shown):
+class TensorType(TopLevel):
     """The class of Tensor. Views have a class of their own, but type(x[0]) == Tensor."""
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or {id(cls), id(other)} == {id(Tensor), id(View)}
 
-    __hash__ = Shown.__hash__  # a faster one; a set that contains Tensor does not contain View
+    __hash__ = TopLevel.__hash__  # a faster one; a set that contains Tensor does not contain View
 
 
 class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):

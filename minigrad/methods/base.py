@@ -313,7 +313,7 @@ class Base:
     def type(self, dtype: DTypeLike = None, non_blocking: builtins.bool = False) -> Any:
         """The name of the tensor's type in PyTorch's old style. With dtype, the tensor converted to it.
 
-        dtype   a dtype, or an old name: "torch.LongTensor"
+        dtype   a dtype, or an old class or its name: LongTensor, "torch.LongTensor"
 
         >>> x = minigrad.tensor([1.5])
         >>> x.type()
@@ -332,6 +332,8 @@ class Base:
             dtype = dtype.dtype
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
+        elif isinstance(of_old_class := getattr(dtype, "dtype", None), dtypes.dtype):
+            dtype = of_old_class
         return self.to(dtypes.as_dtype(dtype))
 
     def is_floating_point(self) -> builtins.bool:
@@ -647,8 +649,8 @@ def address(x: Any) -> int:
 
 # ------------------------------------------------------------------------ operands of other classes
 
-# An operand of one of these classes gets minigrad's own error message.
-BUILTIN = (builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None))
+# An operand of one of these classes, not of a subclass, gets minigrad's own error message.
+BUILTIN = {builtins.bool, builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None)}
 
 
 def is_foreign(value: object) -> bool:
@@ -656,9 +658,8 @@ def is_foreign(value: object) -> bool:
 
     Our operator then returns NotImplemented, so Python calls y.__radd__(x), if there is one.
     """
-    return not (
-        hasattr(value, "__apply_op__") or isinstance(value, (np.ndarray, np.generic, *BUILTIN))
-    )
+    built_in = type(value) in BUILTIN or isinstance(value, (np.ndarray, np.generic))
+    return not (built_in or hasattr(value, "__apply_op__"))
 
 
 def or_not_implemented(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -153,6 +153,10 @@ def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: D
     return finish(_evenly_spaced("linspace", start, end, steps, d).astype(d), requires_grad)
 
 
+# Where first + step * k is computed: PyTorch rounds it once, but twice in half precision.
+WIDER: dict[Any, Any] = {np.dtype(np.float16): np.float16, np.dtype(np.float64): np.longdouble}
+
+
 def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are truncated."""
     steps = as_int(steps, "steps")
@@ -161,13 +165,18 @@ def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps:
     axes = [getattr(x, "ndim", 0) for x in (start, end)]
     if any(axes):
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {axes[0]} dimension(s) and end with {axes[1]} dimension(s).")
-    first, last = float(start), float(end)
+    first: Any = float(start)
+    last: Any = float(end)
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
-        step = (last - first) / max(steps - 1, 1)
-        k = np.arange(steps)  # count from both ends, so that both are exact
-        return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
-    return np.linspace(first, last, steps)
+    step, k = (last - first) / max(steps - 1, 1), np.arange(steps)
+    if dtype.kind in "fc":
+        low, high = dtype.type(first).real, dtype.type(last).real
+        wide = WIDER.get(low.dtype, np.float64)
+        step = (high - low) / low.dtype.type(max(steps - 1, 1))
+        first, last, step, k = wide(low), wide(high), wide(step), k.astype(wide)
+    # Count from both ends, so that both are exact.
+    return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
 
 
 @made_into_out
@@ -179,7 +188,8 @@ def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float
     tensor([   1.,   10.,  100., 1000.])
     """
     d = type_to_make(dtype, device)
-    return finish((float(base) ** _evenly_spaced("logspace", start, end, steps, d)).astype(d), requires_grad)
+    powers = _evenly_spaced("logspace", start, end, steps, d).astype(np.float64)
+    return finish((float(base) ** powers).astype(d), requires_grad)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
@@ -292,7 +302,22 @@ def arange(start: float | Tensor | None = None, end: float | Tensor | None = Non
         n = math.ceil((numbers[1] - numbers[0]) / numbers[2])
         whole = np.arange(first, first + stride * n, stride) if stride else np.full(n, first)
         return finish(whole.astype(d, copy=False), requires_grad)
-    return finish(np.arange(*numbers).astype(d, copy=False), requires_grad)
+    steps = np.arange(*numbers)
+    return finish(_stepped(numbers[0], numbers[2], len(steps), d) if d.kind == "f" else steps.astype(d), requires_grad)
+
+
+def _stepped(first: float, step: float, n: int, dtype: dtypes.Dtype) -> Array:
+    """first + step * k for k < n, rounded as PyTorch does.
+
+    It computes 32 bytes at once: the first number of them, which is rounded, plus 0, 1, 2, ... steps. The numbers
+    that do not fill 64 bytes at the end are computed one by one.
+    """
+    wide = {2: np.float32, 8: np.longdouble}.get(dtype.itemsize, np.float64)
+    k = np.arange(n)
+    after = k % (32 // dtype.itemsize)
+    after[n - n % (64 // dtype.itemsize) :] = 0
+    begin = (wide(first) + wide(step) * (k - after).astype(wide)).astype(dtype)
+    return (begin.astype(wide) + wide(step) * after.astype(wide)).astype(dtype)
 
 
 def from_numpy(ndarray: Array) -> Tensor:

@@ -34,7 +34,11 @@ class Indexing(Arrangement):
 
     __slots__ = ()
 
-    def __getitem__(self, index: Index) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
+    def __getitem__(self, index: Index) -> Self:
+        index = plain_index(index, self)
+        if len(index) > 2 and (steps := numbers_first(index)) is not None:
+            return ops.getitem.apply(ops.getitem.apply(self, index=steps[0]), index=steps[1])
+        return ops.getitem.apply(self, index=index)
 
     def narrow(self, dim: int, start: Any, length: int) -> Self:
         """A view of `length` entries along dim, starting at `start`: x[start : start + length] for dim 0.
@@ -317,10 +321,38 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
             raise TypeError(f"new(): invalid data type 'str'. Entries have no names: x[{part!r}] needs a number, a slice or a tensor.")
         if not (isinstance(part, INDEX_PARTS) or hasattr(part, "__index__")):
             raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got {named_type(part)})")
-        plain.append(part)
-    if any(part.__class__ is np.ndarray for part in plain):
-        fitting_masks(plain, x.shape)
+        plain.append(part if isinstance(part, INDEX_PARTS) else part.__index__())
+    if any(part.__class__ is np.ndarray for part in plain) and fitting_masks(plain, x.shape) == x.ndim:
+        plain = [part for part in plain if part is not ...]  # it takes no axis, so it separates no arrays either
     return tuple(plain)
+
+
+def numbers_first(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """The index of two steps, x[0][:, i] for x[0, :, i]; None if one step has the same result.
+
+    NumPy counts a number among the arrays. If a slice separates two of these, their axes come first in the result.
+    PyTorch takes the numbers out before it looks at the arrays.
+    """
+    if PLAIN.issuperset(map(type, index)):
+        return None
+    arrays = [k for k, part in enumerate(index) if part.__class__ not in PLAIN]
+    both = [k for k, part in enumerate(index) if part.__class__ is int or part.__class__ not in PLAIN]
+    if not len(arrays) < len(both) <= both[-1] - both[0]:
+        return None
+    between = index[arrays[0] : arrays[-1]]
+    if any(part.__class__ in PLAIN and part.__class__ is not int for part in between):
+        return None  # the arrays are separated without the numbers, too
+    first: list[Any] = []
+    then: list[Any] = []
+    for part in index:
+        if part.__class__ in PLAIN:
+            first.append(part)
+            then += [] if part.__class__ is int else [... if part is ... else slice(None)]
+        else:
+            is_mask = isinstance(part, bool) or part.dtype.kind == "b"
+            first += [slice(None)] * (np.ndim(part) if is_mask else 1)
+            then.append(part)
+    return tuple(first), tuple(then)
 
 
 def goes_forward(part: slice) -> bool:
@@ -329,8 +361,11 @@ def goes_forward(part: slice) -> bool:
     return step is None or step.__class__ is int and step > 0
 
 
-def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
-    """Raise an error if there are too many indices, or if a mask does not match the shape of the axes it indexes."""
+def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> int:
+    """The number of axes that an index takes, without `...`.
+
+    Raises IndexError if there are too many, or if a mask does not match the shape of the axes it indexes.
+    """
     lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, (bool, np.bool_))) for p in index]
     if sum(lengths) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {sum(lengths)})")
@@ -340,6 +375,7 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
             there = shape[before : before + part.ndim]
             if part.shape != there:
                 raise IndexError(f"The shape of the mask {list(part.shape)} at index {before} does not match the shape of the indexed tensor {list(shape)} at index {before}")
+    return sum(lengths)
 
 
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion

@@ -30,6 +30,7 @@ from minigrad.methods.indexing import (
     indices_of,
     long_indices_of,
     mask_of,
+    numbers_first,
     part,
     plain_index,
 )
@@ -44,7 +45,9 @@ class Writing(Indexing):
 
     def __setitem__(self, index: Index, value: Any) -> None:
         index = plain_index(index, self)
-        if ops.is_basic(index):  # type: ignore[no-untyped-call]
+        if len(index) > 2 and (steps := numbers_first(index)) is not None:
+            ops.getitem.apply(self, index=steps[0])[steps[1]] = value
+        elif ops.is_basic(index):  # type: ignore[no-untyped-call]
             if index in WHOLE and self.ndim:
                 value = without_ones(value, self.ndim)
                 overwritten(self, value, "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3")

@@ -27,7 +27,7 @@ __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigra
 
 # What a chapter defines beside layers and parameters is for other chapters.
 _KINDS = (module.Module, parameter.Parameter, parameter.Buffer)
-_HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear")
+_HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear", "ScriptModule")
 __all__ = _own_names(
     vars(), lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS
 )

@@ -22,6 +22,8 @@ from minigrad.nn.linear import Linear, add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+__path__: list[str] = []  # `import minigrad.nn.attention.flex_attention` finds that it is left out
+
 
 class SDPBackend(enum.Enum):
     """PyTorch's implementations of attention. Here there is only one, MATH."""

@@ -89,20 +89,25 @@ class _ConvNd(Module):
         # As in Linear, the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         fan_in = math.prod(self.weight.shape[1:])
-        if self.bias is not None and fan_in:
-            init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight, for subclasses that compute theirs from `self.weight`."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._pad_widths(), mode=self.padding_mode), 0
+            widths = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, widths, mode=self.padding_mode), 0
         convolve = F.conv1d if self.axes == 1 else F.conv2d
-        return convolve(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
-    def _pad_widths(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """(before, after) for each axis, the last axis first, as F.pad takes them."""
         margins = []
         for k in reversed(range(self.axes)):

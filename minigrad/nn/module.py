@@ -245,6 +245,10 @@ class Module(Stateful, Called):
         return sorted(k for k in {*dir(type(self)), *self.__dict__} if k.isidentifier())
 
 
+class ScriptModule(Module):
+    """`jit.ScriptModule`. It is an ordinary Module; programs ask whether a module is one of these."""
+
+
 # The parts are one class for the user, who sees <generator object Module.parameters> as in PyTorch.
 for _part in (Registry, Called, Stateful):
     for _name, _method in vars(_part).items():

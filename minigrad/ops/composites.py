@@ -82,10 +82,10 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.array.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
-    return taken(return_types.topk, x, in_c_order(extreme(x.array, axis, k, largest)), axis)
+    return taken(return_types.topk, x, in_c_order(first_of_sorted(x.array, axis, k, largest)), axis)
 
 
-def extreme(values: Any, axis: int, k: int, largest: bool) -> Any:
+def first_of_sorted(values: Any, axis: int, k: int, largest: bool) -> Any:
     """The indices of the k largest (or smallest) values, sorted. Of equal values, the first come first."""
     n, before = values.shape[axis], (slice(None),) * axis
     if values.__class__ is not np.ndarray or n < 500 or not 0 < 8 * k < n:

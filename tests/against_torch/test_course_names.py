@@ -1,6 +1,8 @@
 """The names that coursework uses in passing: each as in PyTorch."""
 
+import importlib
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 import minigrad
 from tests.against_torch import names
-from tests.against_torch.agree import check, draw
+from tests.against_torch.agree import check, draw, outcome
 
 X, Y = draw(3, 4), draw(3, 4, seed=1)
 IMAGE, GRID = draw(2, 3, 4, 5), draw(2, 3, 3, 2, seed=2) * 0.7
@@ -145,8 +147,9 @@ def test_constants_limits_and_windows_agree():
     for name in ("pi", "e", "inf", "newaxis"):
         assert getattr(minigrad, name) == getattr(torch, name)
     assert isinstance(minigrad.ones(1).dtype, minigrad.dtype)
-    for kind in ("float16", "float32", "float64"):
+    for kind in "float16 float32 float64 bfloat16 float8_e4m3fn float8_e5m2".split():
         a, b = minigrad.finfo(getattr(minigrad, kind)), torch.finfo(getattr(torch, kind))
+        assert repr(a) == repr(b) and a.dtype == b.dtype
         for part in ("bits", "eps", "max", "min", "tiny", "smallest_normal"):
             assert getattr(a, part) == getattr(b, part)
     assert repr(minigrad.finfo()) == repr(torch.finfo())
@@ -206,6 +209,43 @@ def test_old_names_still_serve():
         assert m.asarray([1, 2]).tolist() == [1, 2]
         assert m.frombuffer(bytearray([1, 0, 2, 0]), dtype=m.int16).tolist() == [1, 2]
         assert m.scalar_tensor(3).dtype == m.float32
+
+
+def test_published_packages_find_what_they_ask_for():
+    for m in (torch, minigrad):
+        m._check(True, lambda: "never called")
+        with pytest.raises(ValueError, match="two"):
+            m._check_value(False, lambda: "two")
+        assert isinstance(m.__config__.show(), str) and m.version.hip is None
+        assert m.cuda.get_rng_state_all() == [] and m.cuda.set_rng_state_all([]) is None
+        assert issubclass(m.cuda.OutOfMemoryError, RuntimeError)
+        assert m.ones(2).layout not in (m.sparse_csr, m.sparse_csc, m.sparse_bsr, m.sparse_bsc)
+        for d in (m.bfloat16, m.float8_e4m3fn, m.float8_e5m2):
+            assert d.is_floating_point and d.itemsize == (2 if d is m.bfloat16 else 1)
+        assert importlib.import_module(f"{m.__name__}.overrides").TorchFunctionMode
+        flex = importlib.import_module(f"{m.__name__}.nn.attention.flex_attention")
+        assert flex.flex_attention and flex.create_block_mask
+        assert m.serialization.add_safe_globals([Fraction]) is None
+        fast = m.backends.mha.get_fastpath_enabled()
+        m.backends.mha.set_fastpath_enabled(False)
+        assert m.backends.mha.get_fastpath_enabled() is False
+        m.backends.mha.set_fastpath_enabled(fast)
+
+
+@pytest.mark.parametrize("mode", ["zeros", "circular"])
+def test_a_convolution_computes_with_the_weight_of_its_subclass(mode):
+    def case(m):
+        class Standardized(m.nn.Conv2d):
+            def forward(self, x):
+                w = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+                return self._conv_forward(x, w, self.bias)
+
+        m.manual_seed(0)
+        layer = Standardized(2, 3, (1, 3), padding=(1, 2), padding_mode=mode)
+        z = layer(m.arange(24.0).reshape(1, 2, 3, 4))
+        return list(layer._reversed_padding_repeated_twice), z
+
+    assert outcome(case, minigrad) == outcome(case, torch)
 
 
 def test_a_nan_of_the_backward_pass_is_found():

@@ -1,5 +1,7 @@
 """Making tensors, counting entries, and asking what a tensor is: as PyTorch answers."""
 
+import platform
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,22 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_created_tensors_agree(name):
     check(CASES[name], rtol=1e-6)
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="PyTorch rounds by the size of a register"
+)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_evenly_spaced_numbers_are_pytorchs_to_the_last_digit(dtype):
+    def case(m):
+        d = getattr(m, dtype)
+        return [
+            *[m.linspace(a, b, n, dtype=d) for a, b, n in ((0, 1, 11), (-3, 0.7, 100), (2, -1, 8))],
+            *[m.arange(a, b, c, dtype=d) for a, b, c in ((0, 1, 0.1), (-3, 4, 0.07), (2, 0, -0.3))],
+        ]
+
+    for ours, theirs in zip(case(minigrad), case(torch), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
 X = np.array([[3.0, 0.0, 2.0], [2.0, 3.0, -1.0]])

@@ -38,3 +38,24 @@ def test_a_tuple_in_a_tuple_is_a_list_of_rows():
         return z + (x * 1).index_put_((m.tensor([0, 2]),), y)
 
     check(written, X, Y[:2], rtol=1e-12)
+
+
+NUMBERS_FIRST = """
+0, :, [0, 3] | 0, ..., [0, 3] | :, 1, :, [0, 1] | -1, :, [[0], [3]] | 0, :, None, [0, 3] | 0, :, 1, [0, 1]
+m.tensor(1), :, m.tensor([0, 3, 3]) | 1, :, m.tensor([True, False, True, True]) | 0, :, True | 0, ..., m.tensor(True)
+[0, 1], :, 0 | [0, 1], 0, :, [0, 1] | [1], [0], ..., [3] | :, [0, 2], [1, 1], ..., [0, 3] | 0, None, m.tensor([1, 0]), 1:
+"""
+
+
+@pytest.mark.parametrize("index", calls(NUMBERS_FIRST))
+def test_numbers_are_taken_out_before_arrays_are_looked_at(index):
+    """NumPy puts the axes of x[0, :, i] in another order, as it counts 0 among the arrays."""
+
+    def case(m, x):
+        z = x * 1
+        part = eval(f"z[{index}]", {"z": z, "m": m})
+        exec(f"z[{index}] = 2 * part.cumsum(0)", {"z": z, "m": m, "part": part.detach()})
+        exec(f"z[{index}] += 1", {"z": z, "m": m})
+        return part, z
+
+    check(case, draw(2, 3, 4, 4), rtol=1e-12)

@@ -324,7 +324,9 @@ def test_schedulers_save_the_same_state(name):
 
     ours, theirs = state(minigrad), state(torch)
 
-    assert set(ours) == set(theirs)
+    if name.startswith("CosineAnnealingWarmRestarts"):  # T_i comes after the settings here
+        ours = {key: ours[key] for key in theirs}
+    assert list(ours) == list(theirs)  # the order in which they are printed
     for key in ours:
         assert ours[key] == theirs[key] or key == "_schedule_phases", key
 
@@ -353,7 +355,7 @@ def test_schedulers_of_schedulers(kind):
             optimizer.step()
             scheduler.step()
             found.append(list(scheduler.get_last_lr()))
-        return np.array(found), set(scheduler.state_dict())
+        return np.array(found), list(scheduler.state_dict())
 
     ours, theirs = path(minigrad), path(torch)
 

@@ -133,6 +133,7 @@ t.tensor(np.ones(2)[::-1]) | t.as_tensor(np.ones(2)[::-1]) | t.asarray(np.ones(2
 t.FloatTensor(np.ones(2, 'f')[::-1]) | x.new_tensor(np.ones(2)[::-1]) | t.utils.data.default_collate([np.ones(2)[::-1]] * 2) | t.utils.data.default_collate([np.ones(2), np.ones(3)])
 t.dtype('float32') | t.dtype() | t.tensor(np.longdouble(1)) | t.from_numpy(np.ones(2, np.longdouble)) | t.tensor([np.longdouble(1)]) | t.tensor(np.array(['a']))
 t.tensor(np.zeros(2, 'M8[s]')) | t.tensor(np.array([1, 'a'], dtype=object)) | t.zeros(2, dtype='U3') | t.ones(2).view(np.longdouble)
+t.zeros(2, dtype=t.FloatTensor) | x.to(t.LongTensor) | t.tensor([1.0], dtype=t.Tensor) | t.promote_types(t.FloatTensor, t.float64)
 t.tensor(np.ones(2, '>f4')) | t.as_tensor(np.ones(2, '>i4')) | t.asarray(np.ones(2, '>f4')) | t.Tensor(np.ones(2, '>f4'))
 # whole numbers where fractions are computed
 F.dropout(i, 0.5) | F.dropout(h, 0.5) | F.dropout(i.clone(), 0.5, inplace=True) | nn.Dropout(0.5)(j) | nn.AlphaDropout(0.5)(j)

@@ -443,8 +443,8 @@ class OneCycleLR(_MovesMomentum):
             raise ValueError(
                 f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
-        self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
         max_lrs = for_each_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, max_lrs, strict=True):

@@ -144,8 +144,9 @@ class LRScheduler:
         Functions are not saved: None takes their place. A callable object is saved as its
         `__dict__`, and a nested scheduler as its own state_dict.
         """
-        state = {key: value for key, value in vars(self).items() if key != "optimizer"}
-        return state | {name: _state_of(state[name]) for name in self._parts}
+        parts = {name: _state_of(getattr(self, name)) for name in self._parts}
+        left = {"optimizer", *parts}
+        return {name: value for name, value in vars(self).items() if name not in left} | parts
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load a dict returned by `state_dict`. The rates are part of the optimizer's state.
@@ -170,7 +171,7 @@ class _Declared(WithFields, LRScheduler):
     def _set_up(self, optimizer: Optimizer, settings: dict[str, Any]) -> None:
         vars(self).update(settings)  # among them last_epoch
         self._check()
-        LRScheduler.__init__(self, optimizer, self.last_epoch)
+        LRScheduler.__init__(self, optimizer, vars(self).pop("last_epoch"))
 
     def _check(self) -> None:
         """Raise ValueError for a setting out of range."""
@@ -245,8 +246,8 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self._reset()
 
     def _reset(self) -> None:
