@@ -328,11 +328,9 @@ class Base:
             dtype = next((d for d in dtypes.ALL if dtypes.torch_name(d) == name), dtype)
             if isinstance(dtype, str):
                 raise ValueError(f"invalid type: {dtype!r}")
-        elif isinstance(dtype, builtins.type) and hasattr(dtype, "dtype") and isinstance(dtype.dtype, dtypes.dtype):  # LongTensor
-            dtype = dtype.dtype
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
-        elif isinstance(of_old_class := getattr(dtype, "dtype", None), dtypes.dtype):
+        elif isinstance(of_old_class := getattr(dtype, "dtype", None), dtypes.dtype):  # LongTensor
             dtype = of_old_class
         return self.to(dtypes.as_dtype(dtype))
 
