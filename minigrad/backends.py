@@ -40,20 +40,10 @@ class Backend:
             self.__dict__.update(before)
 
 
-class AttentionBackend(Backend):
-    """`backends.mha`: PyTorch's fast path of Transformer layers, which minigrad does not have."""
-
-    def get_fastpath_enabled(self) -> bool:
-        """False: there is no fast path."""
-        return False
-
-    def set_fastpath_enabled(self, value: bool) -> None:
-        """No effect: there is no fast path."""
-
-
 cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)
 cuda = Backend(matmul=Backend(allow_tf32=False))
-mha = AttentionBackend()
+# PyTorch's fast path of Transformer layers, which minigrad does not have.
+mha = Backend(get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
 mps = Backend()
 mkl = Backend()
 mkldnn = Backend(enabled=True)

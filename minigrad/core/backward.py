@@ -232,7 +232,7 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
         return make.wrap(one) if tensors else one
     g = gradient
     if not isinstance(g, make.Tensor):
-        g = make.wrap(as_array(g, dtype))
+        g = make.wrap(as_array(g, dtype).copy())
     if g.array.shape != shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "

@@ -29,7 +29,7 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
     else:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
     if dtype is not None:
-        array = array.astype(dtypes.as_dtype(dtype))
+        array = array.astype(dtypes.as_dtype(dtype), copy=False)
     # For 0-d data a NumPy scalar works as well as an array, and is ten times faster.
     return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
 
@@ -176,7 +176,7 @@ def _several_entries(array: Array) -> Exception:
 def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:
     """The dtype that holds numbers of all these classes and dtypes; the default dtype if there are none."""
     types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
-    return reduce(dtypes.promoted, types) if types else dtypes.or_default(None)
+    return reduce(dtypes.promoted, types) if types else dtypes.get_default_dtype()
 
 
 def _ragged(rows: Any, dim: int = 1) -> TypeError | ValueError:

@@ -135,6 +135,8 @@ _NEVER_PROMOTED = {d.dtype for d in (uint16, uint32, uint64)}  # with other inte
 _OF_ARRAYS = {d.dtype: d for d in ALL}
 of_array = _OF_ARRAYS.__getitem__  # the dtype of a tensor with an array of this dtype
 
+# PyTorch's names that mean something else in NumPy (long: on Windows).
+_ALIASES = {"float": "float32", "int": "int32", "long": "int64", "cfloat": "complex64"}
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _default: NumPyDtype = float32.dtype
 
@@ -192,18 +194,9 @@ def as_dtype(of: DTypeLike) -> NumPyDtype:
             found = np.dtype(_ALIASES.get(of, of) if isinstance(of, str) else of)
             if found in _OF_ARRAYS:  # NumPy accepts any class as an object dtype
                 return found
-    wrong = (
-        of.__name__
-        if isinstance(of, type)
-        else of
-        if isinstance(of, str | np.dtype)
-        else type(of).__name__
-    )
-    raise TypeError(f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong}.")
-
-
-# PyTorch's names that mean something else in NumPy (long: on Windows).
-_ALIASES = {"float": "float32", "int": "int32", "long": "int64", "cfloat": "complex64"}
+    wrong = of if isinstance(of, type) else type(of)
+    name = of if isinstance(of, str | np.dtype) else wrong.__name__
+    raise TypeError(f"argument 'dtype' must be a dtype like minigrad.float32, not {name}.")
 
 
 def or_default(of: DTypeLike) -> NumPyDtype:

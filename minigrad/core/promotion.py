@@ -188,5 +188,5 @@ def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool = False) 
             f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtypes.of_array(dtype)})."
         )
     if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
-        return dtypes.or_default(None) if op.result == "float" else dtypes.int64.dtype
+        return (dtypes.get_default_dtype() if op.result == "float" else dtypes.int64).dtype
     return dtype

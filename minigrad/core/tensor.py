@@ -142,7 +142,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
 
     def __new__(cls, *data: object, **settings: object) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
-        return made(cls, dtypes.or_default(None), *data, **settings)
+        return made(cls, dtypes.get_default_dtype(), *data, **settings)
 
     # ------------------------------------------------------------------ properties
 

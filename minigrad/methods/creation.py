@@ -349,16 +349,10 @@ def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike = None) -> 
     if hasattr(data, "__apply_op__"):  # a tensor, or a value of a program that is being recorded
         z: Tensor = data if dtype is None else data.to(dtype=dtype)
         return z
-    return wrap(_as_shared_array(data, dtype))
+    return wrap(as_array(data, dtype))
 
 
 # ------------------------------------------------------------------------ on existing memory
-
-
-def _as_shared_array(data: Any, dtype: DTypeLike) -> Any:
-    """The data as an array. An array that has the dtype already is not copied."""
-    shared = isinstance(data, np.ndarray) and dtype is not None and data.dtype == dtypes.as_dtype(dtype)
-    return as_array(data, None if shared else dtype)
 
 
 def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -374,7 +368,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtypes.or_default(dtype))
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj
-    x = wrap(_as_shared_array(array, dtype))
+    x = wrap(as_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
     if copy is False and not shares:
         if isinstance(array, np.ndarray) and array.dtype != x.dtype:

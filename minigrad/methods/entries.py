@@ -7,7 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import check_real, common_dtype, exact_number, or_default, torch_name
+from minigrad.core.dtypes import (
+    check_real,
+    common_dtype,
+    exact_number,
+    get_default_dtype,
+    torch_name,
+)
 from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T, broadcast
@@ -145,7 +151,7 @@ class Entries(Operators, Writing):
             if isinstance(x, Base) and x.dtype.kind == "c":
                 raise wrong_kind("copysign", [torch_name(x.dtype)])
         floats = self.dtype.kind == "f" or (isinstance(other, Base) and other.dtype.kind == "f")
-        size = self if floats else self.to(or_default(None))
+        size = self if floats else self.to(get_default_dtype())
         size = size if size.dtype.kind == "b" else size.abs()
         if not isinstance(other, Base):
             number: Any = other
@@ -197,7 +203,7 @@ class Entries(Operators, Writing):
         """
         if not isinstance(other, Base) or other.dtype.kind not in "iu":
             return named(self * 2.0**other, "LdexpBackward0")
-        x = self if self.dtype.kind in "fc" else self.to(or_default(None))
+        x = self if self.dtype.kind in "fc" else self.to(get_default_dtype())
         exponent: Any = other
         half = exponent // 2  # in two steps, because 2 ** other alone may overflow
         return named(x * 2.0 ** half.to(x.dtype) * 2.0 ** (exponent - half).to(x.dtype), "LdexpBackward0")

@@ -48,9 +48,8 @@ def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
     windows = _Windows(_padded_shape(shape, padding), w.shape, stride, dilation, groups)
     around = _padding_back(padding, dilation, windows.size)
     copied, added = len(w) * math.prod(shape[2:]), shape[1] * windows.count
-    finite = np.isfinite(np.add.reduce(w, axis=None))  # otherwise, 0 * inf in the padding would be NaN
-    if stride == (1, 1) and min(around) >= 0 and copied <= 2 * added and finite:
-        # Copying the windows of y takes less time than adding to those of x.
+    if stride == (1, 1) and min(around) >= 0 and copied <= 2 * added and np.isfinite(np.add.reduce(w, axis=None)):
+        # Copying the windows of y takes less time than adding to those of x. (0 * inf in the padding would be NaN.)
         return convolution(y, _turned(w, groups), np.zeros(0, w.dtype), padding=around, dilation=dilation, groups=groups)
     y, w = windows.by_group(y.reshape(len(y), len(w), windows.count)), windows.kernels(w)
     z = windows.zeros(np.result_type(y, w))
@@ -110,7 +109,7 @@ class _Windows:
         """Slices of the examples. The matrix of a part fits into the processor's cache, if it is not a single example's."""
         n, c = self.x_shape[:2]
         step = max(1, 2**19 // max(1, c * self.size[0] * self.size[1] * self.count))
-        return [slice(k, k + step) for k in range(0, n, step)] or [slice(0)]
+        return [slice(k, k + step) for k in range(0, n, step)] or [slice(0)]  # one part also of an empty batch
 
     def matrix(self, x):
         """The windows: (n, groups, entries, windows), or (groups, n * windows, entries) if in_rows."""

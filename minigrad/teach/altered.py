@@ -256,18 +256,15 @@ def _other_factors(
 
 def _masked(use: Use, mask: Array) -> Array:
     """The result of masked_fill or where with another mask."""
-    x, z = (
-        use.values[use.name],
-        use.values.get("z", np.full(use.g.shape, -np.inf)),
-    )  # before softmax
-    mask, before = (
-        np.broadcast_to(
-            np.logical_not(m) if use.op_name == "masked_fill" or use.name == "y" else m, z.shape
-        )
-        for m in (mask, use.values["mask" if use.op_name == "masked_fill" else "c"])
+    filled = use.op_name == "masked_fill"
+    x = use.values[use.name]
+    z = use.values.get("z", np.full(use.g.shape, -np.inf))  # not saved: scores before a softmax
+    keeps, kept = (  # where x stays, with the other mask and with the program's
+        np.broadcast_to(np.logical_not(m) if filled or use.name == "y" else m, z.shape)
+        for m in (mask, use.values["mask" if filled else "c"])
     )
-    other = use.values.get(use.beside) if use.op_name == "where" else None
-    return np.where(mask, x, np.ravel(z[~before])[0] if other is None else other)
+    other = None if filled else use.values.get(use.beside)
+    return np.where(keeps, x, np.ravel(z[~kept])[0] if other is None else other)
 
 
 def _put_off(use: Use) -> Alterations:
