@@ -179,6 +179,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "both": ("minigrad.teach.two_engines", "both"),
     "chain": ("minigrad.tape", "chain"),
     "compare": ("minigrad.teach.compare", "compare"),
+    "compile": ("minigrad.compat.helpers", "unchanged"),
     "cuda": ("minigrad.cuda", None),
     "distributions": ("minigrad.distributions", None),
     "explain": ("minigrad.teach.optimizers", "explain"),
@@ -231,7 +232,7 @@ _LATE |= {
         ),
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (
-            "are_deterministic_algorithms_enabled compile get_default_device get_float32_matmul_precision "
+            "are_deterministic_algorithms_enabled get_default_device get_float32_matmul_precision "
             "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled "
             "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "
             "set_num_interop_threads set_num_threads use_deterministic_algorithms"

@@ -141,6 +141,7 @@ from minigrad import backends as backends
 from minigrad.teach.two_engines import both as both
 from minigrad.tape import chain as chain
 from minigrad.teach.compare import compare as compare
+from minigrad.compat.helpers import unchanged as _compile
 from minigrad import cuda as cuda
 from minigrad import distributions as distributions
 from minigrad.teach.optimizers import explain as explain
@@ -224,7 +225,6 @@ from minigrad.methods.windows import blackman_window as blackman_window
 from minigrad.methods.windows import hamming_window as hamming_window
 from minigrad.methods.windows import hann_window as hann_window
 from minigrad.compat.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-from minigrad.compat.settings import compile as compile
 from minigrad.compat.settings import get_default_device as get_default_device
 from minigrad.compat.settings import get_float32_matmul_precision as get_float32_matmul_precision
 from minigrad.compat.settings import get_num_interop_threads as get_num_interop_threads
@@ -245,5 +245,6 @@ float = _float
 int = _int
 TypedStorage = _TypedStorage
 UntypedStorage = _UntypedStorage
+compile = _compile
 spmm = _spmm
 display: str

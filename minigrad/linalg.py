@@ -99,7 +99,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
             f"({A.shape[-2]}x{A.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})"
         )
     why = "torch.linalg.solve: {}The solver failed because the input matrix is singular."
-    z: Tensor = decomposed(ops.solve, why, first_dependent, A, right)
+    z: Tensor = decomposed(ops.linalg_solve, why, first_dependent, A, right)
     return (
         named(ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
         if vector
@@ -365,7 +365,7 @@ def pinv(
     if atol is not None and A.numel():
         greatest = np.linalg.svd(A.array, compute_uv=False)[..., 0]
         relative = np.maximum(relative, _array(atol) / np.maximum(greatest, np.finfo(A.dtype).tiny))
-    return ops.pinv.apply(A, rcond=relative)
+    return ops.linalg_pinv.apply(A, rcond=relative)
 
 
 def _tolerance(A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None) -> Any:

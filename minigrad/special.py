@@ -45,7 +45,7 @@ def entr(input: Tensor) -> Tensor:
     >>> entr(minigrad.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.3466,   -inf])
     """
-    return ops.entr.apply(input)
+    return ops.special_entr.apply(input)
 
 
 @takes_out

@@ -10,7 +10,7 @@ from minigrad.teach import (
     Differentiable,
     Edges,
     Facts,
-    Function,
+    Implementation,
     Misconception,
     Order,
     Tangents,
@@ -252,8 +252,8 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
     def objection(answer, n):
         return None if answer % n == 0 else f"{answer} is no multiple of {n}"
 
-    numbers = Function("f", lambda x: {"twice": 2 * x}, [{"x": [3]}])
-    any_multiple = Function("multiple", None, [{"n": [7]}], accepts=objection)
+    numbers = Implementation("f", lambda x: {"twice": 2 * x}, [{"x": [3]}])
+    any_multiple = Implementation("multiple", None, [{"n": [7]}], accepts=objection)
 
     assert numbers.check(lambda x: {"twice": 6}).ok
     assert numbers.check(lambda x: {"twice": 7}).rows[0].message == (
@@ -275,7 +275,7 @@ def test_a_predicted_number_may_differ_by_rounding_but_an_integer_may_not():
 
 
 def test_the_entry_that_is_shown_is_wrong_by_more_than_rounding():
-    exercise = Function(
+    exercise = Implementation(
         "f", lambda x: (np.array([0.3, 2.0]), "up"), [{"x": [1.0]}], returns=("a", "b")
     )
 

@@ -14,9 +14,10 @@ import pytest
 import minigrad
 from minigrad import tensor
 from minigrad.autograd import grad
+from minigrad.core.op import REGISTRY
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
-from minigrad.teach.all_mistakes import mistakes_page
+from minigrad.teach.all_mistakes import known_mistakes, mistakes_page
 from minigrad.teach.diagnose import diagnose_function
 from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Graph
@@ -978,6 +979,10 @@ def test_every_message_is_a_sentence():
                 assert not set("{}") & set(text), text
                 begins = text[0].isupper() or text.startswith(("amax", "backward", ".grad", "dx"))
                 assert begins and text.rstrip(")").endswith("."), text
+
+
+def test_the_ops_that_a_row_of_mistakes_names_exist():
+    assert {name for row in known_mistakes() for name in row.ops} <= set(REGISTRY)
 
 
 def test_the_list_of_kinds_is_up_to_date():

@@ -324,7 +324,7 @@ NO_METHOD = {
 } | {
     "convolution_dw",
     "keep",
-    "entr",  # minigrad.special
+    "special_entr",  # minigrad.special
 }
 
 

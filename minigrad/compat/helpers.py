@@ -186,13 +186,19 @@ def _group_tensors_by_device_and_dtype(
 # ------------------------------------------------------------------------ for compilers and overrides
 
 
-def unchanged(function: Any = None, **settings: object) -> Any:
-    """A decorator without effect, for `jit.ignore`, `jit.unused` and `compiler.disable`.
+def unchanged(model: Any = None, **settings: object) -> Any:
+    """A decorator without effect, for `compile`, `jit.ignore`, `jit.unused` and `compiler.disable`.
+
+    `minigrad.static` records and compiles programs.
 
     >>> unchanged(abs) is abs and unchanged(drop=True)(abs) is abs
     True
     """
-    return function if callable(function) else unchanged
+    if model is None:
+        return unchanged
+    if not callable(model):
+        raise TypeError(f"expected a function or a module, not {type(model).__name__}.")
+    return model
 
 
 def not_compiled(function: Any = None, *example: object, **settings: object) -> Any:

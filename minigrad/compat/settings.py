@@ -166,17 +166,3 @@ def set_flush_denormal(mode: bool) -> bool:
     False
     """
     return False
-
-
-def compile(model: Any = None, **settings: object) -> Any:  # noqa: A001  # PyTorch's name
-    """Returns the model or function unchanged. minigrad.static can compile programs.
-
-    >>> double = compile(lambda x: 2 * x)
-    >>> double(minigrad.tensor(3.0))
-    tensor(6.)
-    """
-    if model is None:
-        return lambda decorated: decorated
-    if not callable(model):
-        raise TypeError(f"compile() expects a function or a module, not {type(model).__name__}.")
-    return model

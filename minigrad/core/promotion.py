@@ -129,7 +129,8 @@ _MIXED = {  # op -> PyTorch's message for operands of different dtypes
     "addmv": "addmv input tensors must have the same dtype, but got {0}, {1}, and {2}",
     "baddbmm": "Input dtypes must be the same, got: input {0}, batch1: {1}, batch2: {2}",
     "dot": "dot : expected both vectors to have same dtype, but found {0} and {1}",
-    "solve": "linalg.solve: Expected A and B to have the same dtype, but found A of type {0} and B of type {1} instead",
+    "linalg_solve": "linalg.solve: Expected A and B to have the same dtype, "
+    "but found A of type {0} and B of type {1} instead",
 }
 
 

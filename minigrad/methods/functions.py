@@ -160,7 +160,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     blocks = atleast_2d(tensors)
     width, left, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
-        rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
+        rows.append(ops.constant_pad_nd.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
         left += x.shape[1]
     return named(cat(rows, 0), "BlockDiagBackward0")
 

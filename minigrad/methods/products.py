@@ -329,7 +329,7 @@ class Products(Arrangement):
         >>> minigrad.tensor([[3.0], [4.0]]).pinverse()
         tensor([[0.1200, 0.1600]])
         """
-        return ops.pinv.apply(checked_square("pinv", self, must=False), rcond=rcond)
+        return ops.linalg_pinv.apply(checked_square("pinv", self, must=False), rcond=rcond)
 
     def matrix_exp(self) -> Self:
         """The matrix exponential of a square matrix or a batch of them: 1 + x + x @ x / 2! + ...

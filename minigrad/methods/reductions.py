@@ -297,7 +297,7 @@ class Reductions(Operators, Indexing):
         axes = axes_of(dim, None, x.ndim)
         if (p < 0 or p == np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
-        return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdim)
+        return ops.linalg_vector_norm.apply(x, p=p, axis=axes, keepdims=keepdim)
 
     def renorm(self, p: float, dim: int, maxnorm: float) -> Self:
         """A copy of x in which each slice along dim with a p-norm above maxnorm is scaled down to maxnorm.
@@ -504,7 +504,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable
     kind = return_types.max if along is ops.max else return_types.min
     a = normalize_one(a, x.ndim)
     if not x.ndim:
-        return kind(composites.named(x.clone(), f"{along.name.capitalize()}Backward0"), ops.zeros_like(x).long())
+        return kind(composites.named(x.clone(), f"{along.name.capitalize()}Backward0"), x.new_zeros((), dtype=np.int64))
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
     at = argextreme(x.array, axis=a, keepdims=True)

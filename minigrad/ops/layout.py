@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from minigrad.core.op import constant, elementwise, general, linear
+from minigrad.core.op import elementwise, general, linear
 from minigrad.core.shapes import add_up, order_of, sum_to
 from minigrad.ops.elementwise import ZERO, copied, into
 from minigrad.ops.indexing import or_zero, strided_view
@@ -293,11 +293,3 @@ def copy(x, y, *, out=None):
 
 copy.vjp(x=lambda g: np.zeros_like(g),
          y=lambda g: g)
-
-
-@constant(np.zeros_like)
-def zeros_like(x, *, out=None):
-    """z = 0, shaped like x"""
-    z = np.empty_like(x) if out is None else out
-    z[...] = 0
-    return z

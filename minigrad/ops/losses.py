@@ -57,8 +57,8 @@ def kind_of_nll(target):
     return "NllLossBackward0" if target.ndim < 2 else "NllLoss2DBackward0"
 
 
-@elementwise(result="float", refuses="c", node="SpecialEntrBackward0")
-def entr(x, *, out=None):
+@elementwise(result="float", refuses="c")
+def special_entr(x, *, out=None):
     """z = -x * log(x)        dz/dx = -log(x) - 1
 
     At x = 0, z is 0 and the derivative is infinite. For x < 0, z is -infinity.
@@ -68,7 +68,7 @@ def entr(x, *, out=None):
     return into(out, z.astype(x.dtype, copy=False))
 
 
-entr.vjp(x=lambda g, x: g * (-1 - np.log(x)))
+special_entr.vjp(x=lambda g, x: g * (-1 - np.log(x)))
 
 
 @general(result="float", node=kind_of_nll, derived=("weights", "axis", "reduced"))

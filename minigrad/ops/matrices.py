@@ -57,23 +57,23 @@ inverse.jvp(lambda x_dot, z: -(z @ x_dot @ z))
 
 
 @general(result="strict", node="LinalgSolveExBackward0")
-def solve(x, y):
-    """z = x**-1 @ y, so that x @ z = y        dL/dx = -d @ zᵀ        dL/dy = d = solve(xᵀ, g)"""
+def linalg_solve(x, y):
+    """z = x**-1 @ y, so that x @ z = y        dL/dx = -d @ zᵀ        dL/dy = d = linalg_solve(xᵀ, g)"""
     return np.linalg.solve(x, y)
 
 
-solve.vjp(x=lambda g, x, z: -(solve(transposed(x), g) @ transposed(z)),
-          y=lambda g, x: solve(transposed(x), g))
+linalg_solve.vjp(x=lambda g, x, z: -(linalg_solve(transposed(x), g) @ transposed(z)),
+          y=lambda g, x: linalg_solve(transposed(x), g))
 
 
 def _solve_dot(x_dot, y_dot, x, z):
     if x_dot is None:
-        return solve(x, y_dot)
+        return linalg_solve(x, y_dot)
     change = -(x_dot @ z) if y_dot is None else y_dot - x_dot @ z
-    return solve(x, change)
+    return linalg_solve(x, change)
 
 
-solve.jvp(_solve_dot)
+linalg_solve.jvp(_solve_dot)
 
 
 @general(result="float", node="LinalgDetBackward0")
@@ -223,8 +223,8 @@ right_vectors.vjp(x=lambda g, x, z: transposed(_vectors_dx(g, z, singular_values
 right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(transposed(x_dot), z, singular_values(x), left_vectors(x)))
 
 
-@general(result="float", node="LinalgPinvBackward0")
-def pinv(x, *, rcond):
+@general(result="float")
+def linalg_pinv(x, *, rcond):
     """z = x**+, the pseudoinverse        dL/dx = -zᵀ g zᵀ + (1 - x z) gᵀ z zᵀ + zᵀ z gᵀ (1 - z x)
 
     Singular values below rcond times the largest count as 0.
@@ -246,7 +246,7 @@ def _pinv_dot(x_dot, x, z):
     return -(z @ x_dot @ z) + beside - (beside @ x) @ z + above - z @ (x @ above)
 
 
-pinv.vjp(x=_pinv_dx).jvp(_pinv_dot)
+linalg_pinv.vjp(x=_pinv_dx).jvp(_pinv_dot)
 
 
 # ------------------------------------------------------------- QR decomposition

@@ -275,8 +275,8 @@ def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
 embedding.vjp(x=_embedding_dx)
 
 
-@general(node="ConstantPadNdBackward0")
-def pad(x, *, widths, value=0):
+@general()
+def constant_pad_nd(x, *, widths, value=0):
     """z = x padded with `value`, with widths (before, after) for each axis        dL/dx = g without the padding"""
     inner, outer, shape = _pad_slices(x.shape, widths)
     z = np.empty(shape, x.dtype)
@@ -294,5 +294,5 @@ def _pad_slices(x_shape, widths):
     return inner, outer, tuple(part.stop + max(b, 0) for part, (_, b) in zip(outer, widths, strict=True))
 
 
-pad.vjp(x=lambda g, widths: pad(g, widths=tuple((-a, -b) for a, b in widths)))
-pad.jvp(lambda x_dot, widths: pad(x_dot, widths=widths))
+constant_pad_nd.vjp(x=lambda g, widths: constant_pad_nd(g, widths=tuple((-a, -b) for a, b in widths)))
+constant_pad_nd.jvp(lambda x_dot, widths: constant_pad_nd(x_dot, widths=widths))

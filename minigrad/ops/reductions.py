@@ -287,8 +287,8 @@ logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
                   restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
 
 
-@reduction(node="LinalgVectorNormBackward0")
-def norm(x, *, p=2, axis=None, keepdims=False):
+@reduction()
+def linalg_vector_norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
     For p = inf, the largest of abs(x); for -inf, the smallest; for 0, the number of nonzero
@@ -297,7 +297,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     if x.dtype.kind == "c":
         x = np.abs(x)
     if x.dtype == float16:  # squares may overflow
-        return norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
+        return linalg_vector_norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
     if p == 2:  # the usual norm, three times as fast
         return np.sqrt(add_up(np.square(x), axis, keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
@@ -325,7 +325,7 @@ def _norm_dx(g, x, z, x_shape, p, axis, keepdims):
     return restore_axes(g, x_shape, axis, keepdims) * _norm_slope(x, z, x_shape, p, axis, keepdims)
 
 
-norm.vjp(x=_norm_dx)
+linalg_vector_norm.vjp(x=_norm_dx)
 
 
 @general(refuses="bc")

@@ -7,13 +7,13 @@ Exercise          declares an exercise; Exercise(...).check()
 progress          which exercises of this session are solved
 course            a map of the lessons and exercises, and which of them are solved
 
-Other kinds of exercise: Tangents, Differentiable and Function (functions), Edges, Order and
-Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). teach.pictures
+Other kinds of exercise: Tangents, Differentiable and Implementation (functions), Edges, Order
+and Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). teach.pictures
 draws what a student's function does.
 """
 
 from minigrad.teach.ask_facts import Facts, complaint, outcome, saved_at
-from minigrad.teach.ask_functions import Differentiable, Function, Tangents
+from minigrad.teach.ask_functions import Differentiable, Implementation, Tangents
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.checks import Case, CheckResult, CheckRow, ChecksFailed, Exercise

@@ -2,7 +2,7 @@
 
     Tangents          z_dot from the inputs and their tangents: forward mode
     Differentiable    a function of tensors: its value *and* the gradients of backward()
-    Function          any function, compared with a second implementation
+    Implementation    any function, compared with a second implementation
 
 As in `Exercise`, right answers are not stored: they come from the engine, or from a second
 implementation by the author, which may be slow as long as it is simple.
@@ -204,7 +204,7 @@ class Differentiable(Exercise):
 
 
 @dataclass(eq=False, repr=False)
-class Function(FunctionQuestion):
+class Implementation(FunctionQuestion):
     """The student writes a function; a second implementation gives the right answer.
 
     name        the function's name

@@ -19,7 +19,7 @@ from minigrad.core.views import CopySlices
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes_of_ops import places_written
-from minigrad.teach.pairs import PARTS, walked
+from minigrad.teach.pairs import walked
 from minigrad.teach.recurrences import recurrences
 from minigrad.teach.uses import Graph, Use, called, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
@@ -88,7 +88,9 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
     Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
-    uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
+    uses = [
+        u for u in a.graph.paths if u.parent is a.target and u.op_name == "getitem" and not u.part
+    ]
     if len(uses) < 3 or len(uses) < uses[0].fan_in:
         return
     read = [u.share() for u in uses]
@@ -110,7 +112,7 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
     gradients = graph.gradients
     for one in recurrences(graph):
         states = [n for n in (one.start, *one.states) if n is not None and gradients[n].size == 1]
-        read = {u.parent for u in graph.paths if u.op_name in PARTS and u.fan_in > 2}
+        read = {u.parent for u in graph.paths if u.op_name == "getitem" and u.fan_in > 2}
         for node in (n for n in read if gradients[n].size == len(states) > 2):
             # rows[k]: what a gradient of 1 at state k passes on to each entry
             passed = [graph.changes(n, np.ones_like(gradients[n])) for n in states]
@@ -222,7 +224,7 @@ def _in_another_order(a: Answer) -> Places:
         if a.gives(walked(a, lambda use: use.passed, exchanged)):
             first = groups[0]
             use = next(u for u in a.graph.uses if u.node is first[0])
-            op = "" if use.op_name in PARTS else called(use.node)
+            op = "" if use.op_name == "getitem" else called(use.node)
             words = [
                 a.graph.names.get(n)
                 or (op or f"part {k + 1}") + (a.graph.whereabouts(n) or a.where(n))
@@ -233,7 +235,7 @@ def _in_another_order(a: Answer) -> Places:
             if len(moved) > 2:
                 n = f"{', '.join(words)} are in another order: {', '.join(words[k] for k in order)}"
             flipped = len(first) > 2 and list(order) == sorted(order, reverse=True)
-            turned = flipped and use.op_name in PARTS  # like the weights of a window
+            turned = flipped and use.op_name == "getitem"  # like the weights of a window
             kinds = {"kind": "transposed", "also": ("exchanged",)} if turned else {}
             yield {"use": use, "n": n, **kinds}
             return

@@ -177,7 +177,7 @@ GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "upstream_twice
            "shape", "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 # Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
-FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
+FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "linalg_vector_norm", "sqrt"}
 OWN = FACTOR | {"mul", "div", "log2", "log10", "var", "std", "cross_entropy"}
 # Operations that only move or add numbers: they have no sign to get wrong.
 MOVES = {"t", "transpose", "permute", "reshape", "getitem", "gather", "stack", "cat", "amax",

@@ -391,7 +391,7 @@ def _upstream_only(use: Use) -> Passes:
     if use.g.shape == use.passed.shape:
         return use.g - others
     d = use.fit(use.g) if use.elementwise else None
-    if use.op_name in ("norm", "logsumexp", "prod", "std", "var", "det"):
+    if use.op_name in ("linalg_vector_norm", "logsumexp", "prod", "std", "var", "det"):
         d = use.widened()
     if d is None and use.op_name in PRODUCTS and use.beside in use.values:
         d = use.rule(use.g, **{use.beside: np.ones_like(use.values[use.beside])})

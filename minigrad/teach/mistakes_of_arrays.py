@@ -51,7 +51,7 @@ def _written(use: Use, order: slice) -> Array | None:
     return d.reshape(use.passed.shape) if len(set(read)) < read.size else None
 
 
-@mistake("index_not_scattered", "getitem narrow select")
+@mistake("index_not_scattered", "getitem")
 def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
     """{op}{line} reads entries that are also read elsewhere, and its gradient overwrote the
     others instead of being added.
@@ -163,7 +163,7 @@ def _one_copy(use: Use, wide: Array) -> Variants:
             yield np.broadcast_to(np.min(wide) + np.max(wide), use.passed.shape)
 
 
-@mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod norm std")
+@mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod linalg_vector_norm std")
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, and your gradient works along another axis.
 
@@ -186,7 +186,7 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
 def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     """g repeated along one axis, and the derivative taken along another."""
     here, wide = use.share(), use.widened()
-    of_one = use.op_name in ("logsumexp", "amax", "amin", "prod", "norm", "std")
+    of_one = use.op_name in ("logsumexp", "amax", "amin", "prod", "linalg_vector_norm", "std")
     if not of_one or use.values.get("keepdims") or here is None:
         return
     there = use.rule(np.ones_like(z), axis=axis, z=z)
@@ -227,14 +227,14 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 # ------------------------------------------------------------------ matrices
 
 
-@mistake("transposed", "inverse solve det logabsdet")
+@mistake("transposed", "inverse linalg_solve det logabsdet")
 def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     """The inverse in the derivative of {op}{line} is not transposed, or only on one side.
 
     The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y with respect to y is  x.T**-1 @
     g.
     """
-    if use.op_name == "solve":
+    if use.op_name == "linalg_solve":
         d = np.linalg.solve(use.values["x"], use.g)
         if use.name == "y":
             return d
@@ -389,7 +389,7 @@ def _product(a: Array, b: Array) -> Array | None:
         return None
 
 
-@mistake("wrong_argument", "solve")
+@mistake("wrong_argument", "linalg_solve")
 def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
     """The derivative of {op}{line} is wrong: {n}.
 
@@ -509,7 +509,7 @@ def _weights_of_a_window_flipped(use: Use) -> Passes:
     """
     w = use.values.get(use.beside)
     parts = {u.op_name for u in use.graph.uses if u.node is use.parent}
-    if w is None or np.ndim(w) != 1 or not parts & {"getitem", "narrow", "unfold"}:
+    if w is None or np.ndim(w) != 1 or not parts & {"getitem", "unfold"}:
         return None
     return use.rule(use.g, **{use.beside: w[::-1]})
 

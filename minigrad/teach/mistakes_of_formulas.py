@@ -155,7 +155,8 @@ def _denominator(a: Answer) -> Places:
 
 # Is the mean subtracted, and what is 1 for the squares of a row? Layer norm, a vector of length 1, RMS norm.
 NORMALIZATIONS = ((True, np.mean), (False, np.sum), (False, np.mean))
-MEASURED = "mean sum standardize norm mul pow square".split()  # they read what is normalized
+# These ops read what is normalized.
+MEASURED = "mean sum standardize linalg_vector_norm mul pow square".split()
 
 
 @formula

@@ -178,7 +178,7 @@ def _variance_not_divided(use: Use) -> Passes:
     return [Variant(use.passed * m, f"{m:g}")] if m > 1 else None
 
 
-@mistake("wrong_argument", "var std norm")
+@mistake("wrong_argument", "var std linalg_vector_norm")
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """The derivative of {op}{line} was evaluated at the wrong value: {n}.
 
@@ -187,14 +187,14 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
         yield Variant(use.passed / use.widened(z), "the square is there instead of its root")
-    if x is not None and use.op_name != "norm":
+    if x is not None and use.op_name != "linalg_vector_norm":
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
         with np.errstate(all="ignore"):
             at_x = np.where(center == 0, np.nan, use.share() * widened / center * x)
         yield Variant(at_x, "at x, instead of at x minus its mean")
 
 
-@mistake("upstream_ignored", "std norm")
+@mistake("upstream_ignored", "std linalg_vector_norm")
 def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
     """{op}{line} is a square root, and only the expression under it was differentiated.
 

@@ -399,7 +399,7 @@ def _mask_of_the_gradient(use: Use) -> Passes:
     return use.g * (use.g > 0)
 
 
-@mistake("mask_missing", "leaky_relu elu celu")
+@mistake("mask_missing", "leaky_relu elu")
 def _as_relu(use: Use, x: Array) -> Passes:
     """{op}{line} also passes a part of the gradient where its input is negative. Your gradient is
     0 there, as for relu.

@@ -34,7 +34,6 @@ from minigrad.teach.recurrences import repeated_uses
 from minigrad.teach.uses import Use, by_node, called, constant_factor
 from minigrad.teach.whole import Table, recognized
 
-PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
 SMALL = 24  # uses: the tapes on which pairs are tried
 NEAR = 8  # how many tensors may be at the end of a recurrence
 MANY = 6  # how many matching pairs we look at before we name one

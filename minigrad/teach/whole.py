@@ -134,7 +134,7 @@ def _repeats(a: Answer) -> Places:
 
 
 REPEATED = ("sum", "mean")  # the gradient of their result is repeated for each entry
-_PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
+_PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal")
 
 
 @mistake_in(BROADCAST, "index_not_scattered")

@@ -186,7 +186,7 @@ def _conv_transpose(
         x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
     )
     if any(rest):
-        z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
+        z = ops.constant_pad_nd.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
     z = z if bias is None else z + bias.view(-1, 1, 1)
     return _drop_row_axis(z) if axes == 1 else named(z, "ConvolutionBackward0")
 

@@ -54,7 +54,7 @@ def pad(
             "negative output size."
         )
     if mode == "constant":
-        z: Tensor = ops.pad.apply(input, widths=widths, value=value or 0)
+        z: Tensor = ops.constant_pad_nd.apply(input, widths=widths, value=value or 0)
         return z
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
