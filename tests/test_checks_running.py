@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from minigrad.teach import Exercise, Function, Misconception, Updates, progress, question
+from minigrad.teach import Exercise, Implementation, Misconception, Updates, progress, question
 from minigrad.teach.cases import draw, in_layout, tolerance
 from minigrad.teach.running import TooSlow, loose_names, run, time_limit
 from minigrad.teach.trying import judge_array
@@ -265,7 +265,7 @@ def test_a_check_tries_the_wrong_answers_that_its_author_declares():
 
 def test_a_misconception_must_account_for_every_case():
     doubled = Misconception("doubled", lambda x: 2 * x, "Doubled.")
-    exercise = Function("f", lambda x: x, [{"x": (3,)}, {"x": (2,)}], mistakes=[doubled])
+    exercise = Implementation("f", lambda x: x, [{"x": (3,)}, {"x": (2,)}], mistakes=[doubled])
 
     assert [d.kind for d in exercise.check(lambda x: 2 * x).diagnoses] == ["doubled"]
     assert not exercise.check(lambda x: 2 * x if len(x) == 3 else x + 1).diagnoses
