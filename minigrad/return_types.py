@@ -14,16 +14,30 @@ def _shown(self: Any) -> str:
     return f"minigrad.return_types.{type(self).__name__}(\n{parts})"
 
 
+def _missing(self: Any, name: str) -> Any:
+    kind, fields = type(self).__name__, self._fields
+    raise AttributeError(
+        f"'minigrad.return_types.{kind}' object has no attribute '{name}'. It holds {' and '.join(fields)}. "
+        f"To fix it, choose one, like {kind}(...).{fields[0]}.",
+        name=name,
+        obj=self,
+    )
+
+
+METHODS = {"__repr__": _shown, "__getattr__": _missing}
+
+
 def _printed_as_in_pytorch(kind: type[Kind]) -> type[Kind]:
-    """Give a named tuple the repr of PyTorch's return types."""
-    setattr(kind, "__repr__", _shown)  # noqa: B010  # mypy refuses the assignment
+    """Give a named tuple the repr of PyTorch's return types, and an error for names that it does not have."""
+    for name, method in METHODS.items():
+        setattr(kind, name, method)
     return kind
 
 
 def return_type(name: str, *fields: str) -> Any:
     """A named tuple for the results of minigrad.<name>. It prints as in PyTorch."""
     parts: Any = namedtuple(name, fields)  # type: ignore[misc]
-    return type(name, (parts,), {"__slots__": (), "__repr__": _shown, "__module__": __name__})
+    return type(name, (parts,), {"__slots__": (), "__module__": __name__, **METHODS})
 
 
 max, min, sort, topk, kthvalue, median, nanmedian, mode, cummax, cummin = (

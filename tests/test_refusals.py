@@ -1,5 +1,7 @@
 """Wrong arguments are refused where they are given, in PyTorch's words."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import minigrad as t
 from minigrad.nn import functional as F
 
 X, B, IMAGE = t.ones(2, 3), t.ones(2, 3, 4), t.ones(2, 3, 4, 4)
+LINEAR = t.nn.Linear(3, 2)
 NUMBERS, LEAF = t.tensor([0, 1]), t.ones(2, 3, requires_grad=True)
 
 
@@ -24,6 +27,23 @@ def with_a_hook_that_changes_the_type():
 
 
 WRONG = [
+    (lambda: t.optim.SGD(LINEAR, lr=0.1), TypeError, "pass its parameters: model.parameters()"),
+    (lambda: t.optim.SGD(LINEAR.parameters, lr=0.1), TypeError, "call it: model.parameters()"),
+    (lambda: t.optim.SGD([{"params": LINEAR}], lr=0.1), TypeError, "not iterable. To fix it"),
+    (lambda: t.optim.SGD(t.nn.Sequential(LINEAR), lr=0.1), TypeError, "pass model.parameters()"),
+    (lambda: t.nn.utils.clip_grad_norm_(LINEAR, 1.0), TypeError, "not iterable. To fix it"),
+    (lambda: LINEAR(t.ones(2, 4)), RuntimeError, "has 4 features, but the weight, of shape (2, 3), takes 3"),
+    (lambda: LINEAR(t.ones(2, 1, 3, 1)), RuntimeError, "(6x1 and 3x2)"),
+    (lambda: LINEAR(t.ones(2, 1, 3, 1)), RuntimeError, "use x.flatten(1)"),
+    (lambda: LINEAR(t.nn.ReLU(X)), TypeError, "not ReLU. This is a module"),
+    (lambda: F.relu(X.max(1)), TypeError, "It holds values and indices"),
+    (lambda: X.max(1).mean(), AttributeError, "has no attribute 'mean'. It holds values and indices"),
+    (lambda: t.linalg.eigh(t.eye(2)).sum(), AttributeError, "linalg_eigh(...).eigenvalues"),
+    (lambda: t.nn.MSELoss(X, X), RuntimeError, "nn.MSELoss()(input, target)"),
+    (lambda: t.nn.CrossEntropyLoss(X, NUMBERS), RuntimeError, "ambiguous"),
+    (lambda: t.where(X > 0, 1), TypeError, "where(condition, input, other)"),
+    (lambda: t.softmax(X), TypeError, "Tensor.softmax() missing 1 required positional argument: 'dim'"),
+    (lambda: X.transpose(0), TypeError, "Tensor.transpose() missing 1"),
     (lambda: X.sum(True), TypeError, "'dim' must be int, not bool"),
     (lambda: X.unsqueeze(1.0), TypeError, "'dim' must be int, not float"),
     (lambda: t.zeros(2.5), TypeError, "'size' must be int, not float"),
@@ -43,7 +63,7 @@ WRONG = [
     (lambda: X.quantile(t.tensor([0.5], dtype=t.float64)), RuntimeError, "same dtype"),
     (lambda: t.zeros(2, 0).quantile(0.5, dim=0), RuntimeError, "must be non-empty"),
     (lambda: t.tensor(3.0)[0], IndexError, "invalid index of a 0-dim tensor"),
-    (lambda: X[0, 0, 0], IndexError, r"too many indices for tensor of dimension 2 \(got 3\)"),
+    (lambda: X[0, 0, 0], IndexError, "too many indices for tensor of dimension 2 (got 3)"),
     (lambda: X[[0, 1], [0, 1, 0]], IndexError, "indexing tensors could not be broadcast"),
     (lambda: X.__delitem__(0), TypeError, "does not support deleting items"),
     (lambda: X.take_along_dim(X > 0, 0), RuntimeError, "indices should be Long but got Bool"),
@@ -86,5 +106,5 @@ WRONG = [
 
 @pytest.mark.parametrize("call, kind, phrase", WRONG)
 def test_a_wrong_argument_is_refused_in_pytorchs_words(call, kind, phrase):
-    with pytest.raises(kind, match=phrase):
+    with pytest.raises(kind, match=re.escape(phrase)):
         call()

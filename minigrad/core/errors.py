@@ -446,7 +446,8 @@ def _cat_error(name: str, shapes: list[tuple[int, ...]], axis: int) -> Exception
         if name == "stack" and s != first:
             return ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                f"and {list(s)} at entry {k}"
+                f"and {list(s)} at entry {k}. To fix it, pad them to one shape, such as with "
+                "nn.utils.rnn.pad_sequence; for a DataLoader, in a function collate_fn."
             )
         if len(s) != len(first):
             return ShapeError(

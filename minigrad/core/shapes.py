@@ -158,7 +158,10 @@ def as_int(value: Any, name: str) -> int:
             return int(value.__index__())
         except (AttributeError, TypeError, ValueError, IndexError):
             pass
-    raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}.")
+    fix = (
+        " To fix it, write n // 2 in place of n / 2, or int(n)." if isinstance(value, float) else ""
+    )
+    raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}.{fix}")
 
 
 def as_bool(value: Any, name: str) -> bool:

@@ -52,11 +52,31 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     """
     if value is None:
         fix = f"{parameter} is None: if it is the result of a function (such as a module's forward), does it end with a return?"
+    elif hasattr(value, "forward"):
+        fix = f"This is a module, not its result. To fix it, call it on a tensor: nn.{type(value).__name__}(...)(x)."
+    elif fields := getattr(value, "_fields", ()):
+        fix = f"It holds {' and '.join(fields)}. To fix it, choose one: .{fields[0]}."
     else:
         fix = f"To fix it, make one with minigrad.tensor({parameter if hasattr(value, '__len__') else '...'})."
     return TypeError(
         f"{function}(): argument '{parameter}' (position {position}) must be Tensor, not {named_type(value)}. {fix}"
     )
+
+
+def listed(parameters: Any) -> list[Any]:
+    """Parameters, or groups of them, as a list. Raises TypeError for a module, or for its method `parameters`.
+
+    >>> listed(iter([1, 2]))
+    [1, 2]
+    """
+    if hasattr(parameters, "__iter__"):
+        return list(parameters)
+    fix = ""
+    if callable(getattr(parameters, "parameters", None)):
+        fix = ". To fix it, pass its parameters: model.parameters()."
+    elif getattr(parameters, "__name__", "") == "parameters":
+        fix = ". To fix it, call it: model.parameters()."
+    raise TypeError(f"'{type(parameters).__name__}' object is not iterable{fix}")
 
 
 def named_type(value: object) -> str:
@@ -71,6 +91,7 @@ def named_type(value: object) -> str:
     return f"{kind.__module__}.{kind.__name__}"
 
 
+TENSOR = "minigrad.core.tensor"  # where pickle finds the methods
 REFUSED = (AttributeError, TypeError, ValueError, IndexError, RuntimeError)  # what a wrong argument may cause deep in a function
 
 
@@ -146,10 +167,19 @@ def takes_tensors(function: F, first: int = 1) -> F:
 
 
 def check_methods(cls: type, numbers: bool = False) -> None:
-    """Apply `takes_tensors` to all methods of a class that take other tensors, or, with `numbers`, numbers."""
+    """Apply `takes_tensors` to all methods of a class that take other tensors, or, with `numbers`, numbers.
+
+    Python's errors about missing arguments call a method Tensor.softmax(), and do not name the class.
+    """
     for name, method in list(vars(cls).items()):
-        kinds = [kind for p, kind in getattr(method, "__annotations__", {}).items() if p != "return"]
-        if isinstance(method, FunctionType) and any(_is_tensor(k) or (numbers and _is_number(k)) for k in kinds):
+        if not isinstance(method, FunctionType):
+            continue
+        renamed: Any = method
+        while renamed is not None:  # the method, and those that it wraps
+            renamed.__qualname__, renamed.__module__ = f"Tensor.{name}", TENSOR
+            renamed = getattr(renamed, "__wrapped__", None)
+        kinds = [kind for p, kind in method.__annotations__.items() if p != "return"]
+        if any(_is_tensor(k) or (numbers and _is_number(k)) for k in kinds):
             setattr(cls, name, takes_tensors(method, first=0))
 
 

@@ -125,6 +125,11 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     """The reduction, derived from the two older arguments if they are given."""
     if size_average is None and reduce is None:
         return reduction
+    if isinstance(size_average, Tensor) or isinstance(reduce, Tensor):
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous: size_average and reduce are True or "
+            "False. To fix it, make the loss without tensors and call it on them: nn.MSELoss()(input, target)."
+        )
     if reduce is not None and not reduce:
         chosen = "none"
     else:

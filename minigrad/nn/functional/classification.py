@@ -370,7 +370,13 @@ def _probabilities(x: Tensor, name: str) -> None:
     """Raise RuntimeError unless all entries are probabilities."""
     p = x.array
     if p.size and not ((p >= 0) & (p <= 1)).all():
-        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+        fix = (
+            "the sigmoid of the input, or use binary_cross_entropy_with_logits (BCEWithLogitsLoss)"
+        )
+        raise RuntimeError(
+            f"all elements of {name} should be between 0 and 1"
+            + (f". To fix it, pass {fix}." if name == "input" else "")
+        )
 
 
 def _same_size(input: Tensor, target: Tensor, name: str) -> None:

@@ -98,7 +98,8 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
     if x.shape[1] != w.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
-            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead. To fix it, make the layer "
+            f"with in_channels={x.shape[1]}, or give it images of shape (batch, channels, height, width)."
         )
     _check_bias(w, b, w.shape[0])
 

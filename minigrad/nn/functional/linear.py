@@ -9,8 +9,9 @@ import math
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.errors import ShapeError
 from minigrad.core.modes import no_grad
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond, indices_of
@@ -26,10 +27,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     z: Tensor
     if input.array.ndim == 2 and weight.array.ndim == 2:
-        if bias is None:
-            z = ops.mm.apply(input, weight.t())
-        else:
-            z = ops.addmm.apply(bias, input, weight.t())
+        try:
+            if bias is None:
+                z = ops.mm.apply(input, weight.t())
+            else:
+                z = ops.addmm.apply(bias, input, weight.t())
+        except ShapeError as error:
+            raise _wrong_features(input.shape, weight.shape, error) from None
         return z
     if weight.ndim == 1:
         if bias is not None and (input.ndim == 2 or bias.ndim == 1):
@@ -49,9 +53,26 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None and apart:  # PyTorch adds the bias separately here
         return linear(input, weight) + bias
     *rows, n = input.array.shape
-    z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)
+    try:
+        z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)
+    except ShapeError as error:
+        raise _wrong_features(input.shape, weight.shape, error) from None
     whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch returns a view
     return whole.apply(z, shape=(*rows, weight.array.shape[0]))
+
+
+def _wrong_features(x: Shape, weight: Shape, error: ShapeError) -> ShapeError:
+    """The error for an input whose number of features is not the layer's; any other error stays."""
+    *rows, n = x
+    m, wanted = weight
+    if n == wanted:
+        return error
+    start = next((k for k in range(1, len(x)) if math.prod(x[k:]) == wanted), None)
+    fix = f"make the layer with in_features={n}" if start is None else f"use x.flatten({start})"
+    return ShapeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({math.prod(rows)}x{n} and {wanted}x{m}): the input, of shape "
+        f"{tuple(x)}, has {n} features, but the weight, of shape {tuple(weight)}, takes {wanted}. To fix it, {fix}."
+    )
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -147,6 +168,8 @@ def one_hot(tensor: Values, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     n = int(index.max()) + 1 if num_classes == -1 else num_classes
     if values.size and values.max() >= n:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+        raise RuntimeError(
+            f"Class values must be smaller than num_classes. The largest is {values.max()}, and num_classes is {n}."
+        )
     rows = (index[..., None] == np.arange(n)).astype(np.int64, order="C")
     return getattr(tensor, "_constant", Tensor)(rows)

@@ -228,7 +228,8 @@ def _check_more_than_one_value(sizes: Sequence[int], input: Tensor) -> None:
     """Raise ValueError if there is only one value per channel: the result would always be 0."""
     if math.prod(sizes) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            f"Expected more than 1 value per channel when training, got input size {input.shape}. "
+            "To fix it, use a larger batch (DataLoader(drop_last=True)), or call eval() on the module first."
         )
 
 
