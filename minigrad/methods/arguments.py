@@ -63,10 +63,10 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     )
 
 
-def listed(parameters: Any) -> list[Any]:
+def list_of_parameters(parameters: Any) -> list[Any]:
     """Parameters, or groups of them, as a list. Raises TypeError for a module, or for its method `parameters`.
 
-    >>> listed(iter([1, 2]))
+    >>> list_of_parameters(iter([1, 2]))
     [1, 2]
     """
     if hasattr(parameters, "__iter__"):
@@ -91,7 +91,6 @@ def named_type(value: object) -> str:
     return f"{kind.__module__}.{kind.__name__}"
 
 
-TENSOR = "minigrad.core.tensor"  # where pickle finds the methods
 REFUSED = (AttributeError, TypeError, ValueError, IndexError, RuntimeError)  # what a wrong argument may cause deep in a function
 
 
@@ -167,19 +166,10 @@ def takes_tensors(function: F, first: int = 1) -> F:
 
 
 def check_methods(cls: type, numbers: bool = False) -> None:
-    """Apply `takes_tensors` to all methods of a class that take other tensors, or, with `numbers`, numbers.
-
-    Python's errors about missing arguments call a method Tensor.softmax(), and do not name the class.
-    """
+    """Apply `takes_tensors` to all methods of a class that take other tensors, or, with `numbers`, numbers."""
     for name, method in list(vars(cls).items()):
-        if not isinstance(method, FunctionType):
-            continue
-        renamed: Any = method
-        while renamed is not None:  # the method, and those that it wraps
-            renamed.__qualname__, renamed.__module__ = f"Tensor.{name}", TENSOR
-            renamed = getattr(renamed, "__wrapped__", None)
-        kinds = [kind for p, kind in method.__annotations__.items() if p != "return"]
-        if any(_is_tensor(k) or (numbers and _is_number(k)) for k in kinds):
+        kinds = [kind for p, kind in getattr(method, "__annotations__", {}).items() if p != "return"]
+        if isinstance(method, FunctionType) and any(_is_tensor(k) or (numbers and _is_number(k)) for k in kinds):
             setattr(cls, name, takes_tensors(method, first=0))
 
 

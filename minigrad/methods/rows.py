@@ -14,8 +14,8 @@ from typing import Any
 
 from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import cannot_be_cast
+from minigrad.core.naming import TENSOR
 from minigrad.core.op import Op
-from minigrad.methods.arguments import TENSOR
 from minigrad.methods.base import (
     Base,
     is_foreign,

@@ -46,6 +46,13 @@ def new_hooks() -> Hooks:
     return defaultdict(OrderedDict)
 
 
+def _fix_of(given: Any) -> str:
+    """What to do if this was given as a module."""
+    if isinstance(given, (list, tuple)):
+        return ". To fix it, unpack the list: nn.Sequential(*layers)."
+    return ". To fix it, use a module, such as nn.ReLU() for F.relu." if callable(given) else ""
+
+
 class Registry:
     """The part of a module that registers its parameters, buffers and submodules."""
 
@@ -178,7 +185,7 @@ class Registry:
     def add_module(self, name: str, module: "Registry | None") -> None:
         """Add a module under a name, which does not need to be a Python identifier."""
         if module is not None and not isinstance(module, Registry):
-            raise TypeError(f"{type_name(module)} is not a Module subclass")
+            raise TypeError(f"{type_name(module)} is not a Module subclass{_fix_of(module)}")
         self._check_registered_name(name, MODULE)
         self._register_as(name, MODULE, module)
 

@@ -23,6 +23,11 @@ from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Hooks, Registry, new
 EXTRA = "_extra_state"
 
 
+def _not_a_state_dict(given: Any) -> str:
+    fix = " To fix it, pass model.state_dict()." if hasattr(given, "state_dict") else ""
+    return f"Expected state_dict to be dict-like, got {type(given)}.{fix}"
+
+
 class _IncompatibleKeys(NamedTuple):
     """The result of load_state_dict: the names missing from the state, and the names unknown to the module."""
 
@@ -147,7 +152,7 @@ class Stateful(Registry):
         <All keys matched successfully>
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            raise TypeError(_not_a_state_dict(state_dict))
         state = OrderedDict(state_dict)  # hooks can change it
         metadata = getattr(state_dict, "_metadata", None) or {}
         keys = _IncompatibleKeys([], [])

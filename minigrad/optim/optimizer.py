@@ -42,7 +42,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor
-from minigrad.methods.arguments import listed
+from minigrad.methods.arguments import list_of_parameters
 from minigrad.nn.calling import added
 from minigrad.nn.fields import WithFields
 from minigrad.nn.parameter import clear_gradients
@@ -97,7 +97,7 @@ class Optimizer:
         self._reset_caches()
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        groups: list[Any] = listed(params)
+        groups: list[Any] = list_of_parameters(params)
         if not groups:
             raise ValueError(
                 "optimizer got an empty parameter list. If it came from model.parameters(), that generator "
@@ -171,7 +171,7 @@ class Optimizer:
                 "optimizer parameters need to be organized in ordered collections, but the ordering of "
                 "tensors in sets will change between runs. Please use a list instead."
             )
-        entries = [params] if isinstance(params, Tensor) else listed(params)
+        entries = [params] if isinstance(params, Tensor) else list_of_parameters(params)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
         if names and len(names) != len(entries):
             raise ValueError(

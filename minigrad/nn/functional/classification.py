@@ -381,9 +381,11 @@ def _probabilities(x: Tensor, name: str) -> None:
 
 def _same_size(input: Tensor, target: Tensor, name: str) -> None:
     if input.shape != target.shape:
+        same_number = input.numel() == target.numel()
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
             if name == "binary_cross_entropy"
             else f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+            f"{'. To fix it, use target.view_as(input).' if same_number else ''}"
         )

@@ -16,7 +16,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import listed
+from minigrad.methods.arguments import list_of_parameters
 from minigrad.methods.creation import tensor
 from minigrad.methods.functions import cat
 from minigrad.nn.init import deprecated
@@ -39,7 +39,7 @@ Tensors = Tensor | Iterable[Tensor]
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else listed(tensors)
+    return [tensors] if isinstance(tensors, Tensor) else list_of_parameters(tensors)
 
 
 def get_total_norm(

@@ -120,5 +120,5 @@ def _fill_or(fill: Callable[[], Any], plain: object) -> Any:
 def _cannot_collate(what: object) -> TypeError:
     return TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {what}"
+        f"found {what}{'. Does __getitem__ end with a return?' if what is type(None) else ''}"
     )
