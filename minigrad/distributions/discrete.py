@@ -96,8 +96,7 @@ class Bernoulli(_Binary):
         """The shape of probs: batch_shape."""
         return self.probs.shape
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self.probs.expand(shape).bernoulli()
+    _draw = lambda self, shape: self.probs.expand(shape).bernoulli()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, x = broadcast_tensors(self.logits, value)
@@ -110,8 +109,7 @@ class Bernoulli(_Binary):
         """0 and 1, along a new first axis."""
         return self._along_batch(self.probs.new_tensor([0.0, 1.0]), expand)
 
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.probs, self.probs * (1 - self.probs)
+    _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
 
     def _mode(self) -> Tensor:
         """The more likely value; NaN where 0 and 1 are equally likely."""
@@ -139,6 +137,7 @@ class Binomial(_Binary):
     """
 
     arg_constraints = {"total_count": c.nonnegative_integer, **_Binary.arg_constraints}
+    param_shape = Bernoulli.param_shape
     has_enumerate_support = True
 
     def __init__(
@@ -162,13 +161,7 @@ class Binomial(_Binary):
         """The integers from 0 to total_count."""
         return c.integer_interval(0, self.total_count)
 
-    @property
-    def param_shape(self) -> Shape:
-        """The shape of probs: batch_shape."""
-        return self.probs.shape
-
-    def _draw(self, shape: Shape) -> Tensor:
-        return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+    _draw = lambda self, shape: binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
@@ -188,8 +181,7 @@ class Binomial(_Binary):
             )
         return self._along_batch(self.probs.new_tensor(np.arange(n.max() + 1)), expand)
 
-    def _mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+    _mode = lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = self.total_count * self.probs
@@ -227,15 +219,13 @@ class Geometric(_Binary):
         p = self.probs
         return binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p
 
-    def _mode(self) -> Tensor:
-        return self.probs.new_zeros(self.probs.shape)
+    _mode = lambda self: self.probs.new_zeros(self.probs.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = 1.0 / self.probs - 1.0
         return mean, mean / self.probs
 
-    def _kl(self, q: Self) -> Tensor:
-        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+    _kl = lambda self, q: -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
 
 
 class Poisson(_Discrete):
@@ -248,21 +238,15 @@ class Poisson(_Discrete):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return poisson(self.rate.expand(shape))
+    _draw = lambda self, shape: poisson(self.rate.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, x = broadcast_tensors(self.rate, value)
         return x.xlogy(rate) - rate - lgamma(x + 1)
 
-    def _mode(self) -> Tensor:
-        return self.rate.floor()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.rate, self.rate
-
-    def _kl(self, q: Self) -> Tensor:
-        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
+    _mode = lambda self: self.rate.floor()
+    _moments = lambda self: (self.rate, self.rate)
+    _kl = lambda self, q: self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
 
 class Categorical(_ProbsOrLogits):
@@ -439,14 +423,7 @@ class OneHotCategorical(_Counts):
         """The one-hot vector of the most likely category."""
         return one_hot(self._categorical.mode, self._event_shape[-1]).to(self.probs.dtype)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def _entropy(self) -> Tensor:
-        return self._categorical.entropy()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.probs, self.probs * (1 - self.probs)
-
-    def _kl(self, q: Self) -> Tensor:
-        return self._categorical._kl(q._categorical)
+    _log_prob = lambda self, x: self._categorical.log_prob(x.argmax(-1))
+    _entropy = lambda self: self._categorical.entropy()
+    _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
+    _kl = lambda self, q: self._categorical._kl(q._categorical)

@@ -7,9 +7,10 @@
     d.log_prob(x)              has the shape  sample_shape + batch_shape
 
 A subclass declares its parameters with their constraints (`arg_constraints`) and the set of
-possible values (`support`); both are checked here. Otherwise a subclass is a list of formulas,
+possible values (`support`); both are checked here. Otherwise a subclass is a table of formulas,
 named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`,
-and `_kl`, the Kullback-Leibler divergence from another distribution of the same class.
+and `_kl`, the Kullback-Leibler divergence from another distribution of the same class. A short
+formula is a row, `_cdf = lambda self, x: ...`; a longer one is a method.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,11 +31,11 @@ __all__ = ["Distribution", "kl_divergence", "register_kl"]
 Shape = tuple[int, ...]
 
 
-def _missing(what: str) -> Any:
-    """In place of a formula, until a subclass defines it."""
+def _missing(message: str) -> Any:
+    """In place of a formula, until a subclass defines it. The message names the class."""
 
     def formula(self: Any, *args: Tensor) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no {what}.")
+        raise NotImplementedError(message.format(type(self)))
 
     return formula
 
@@ -193,14 +194,12 @@ class Distribution:
 
     # ------------------------------------------------------------------ formulas, for subclasses
 
-    def _draw(self, shape: Shape) -> Tensor:
-        raise NotImplementedError
-
-    _log_prob, _cdf, _icdf, _entropy = map(_missing, ("log_prob", "cdf", "icdf", "entropy"))
-    _moments = _missing("mean and variance")  # a tuple of both
-
-    def _mode(self) -> Tensor:
-        raise NotImplementedError(f"{type(self)} does not implement mode")
+    _draw, _log_prob, _cdf, _icdf, _entropy = [
+        _missing(f"{{0.__name__}} has no {name}.")
+        for name in ("sample", "log_prob", "cdf", "icdf", "entropy")
+    ]
+    _moments = _missing("{0.__name__} has no mean and variance.")  # a tuple of both
+    _mode = _missing("{0} does not implement mode")
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless value has a valid shape and lies in the support."""
