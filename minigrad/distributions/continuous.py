@@ -138,11 +138,7 @@ class Uniform(Distribution):
     _cdf = lambda self, x: ((x - self.low) / (self.high - self.low)).clamp(0, 1)
     _icdf = lambda self, p: p * (self.high - self.low) + self.low
     _entropy = lambda self: (self.high - self.low).log()
-
-    def _mode(self) -> Tensor:
-        """NaN, since all values are equally likely."""
-        return self.high * math.nan
-
+    _mode = lambda self: self.high * math.nan  # all values are equally likely
     _moments = lambda self: ((self.high + self.low) / 2, (self.high - self.low) ** 2 / 12)
 
     def _kl(self, q: Self) -> Tensor:

@@ -7,6 +7,7 @@ probabilities are softmax(logits). The attribute that was not passed is computed
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,9 @@ __all__ = [
     "OneHotCategorical",
     "Poisson",
 ]
+
+
+_cross_entropy = partial(binary_cross_entropy_with_logits, reduction="none")  # of each entry
 
 
 class _ProbsOrLogits(Distribution):
@@ -100,10 +104,9 @@ class Bernoulli(_Binary):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, x = broadcast_tensors(self.logits, value)
-        return -binary_cross_entropy_with_logits(logits, x, reduction="none")
+        return -_cross_entropy(logits, x)
 
-    def _entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+    _entropy = lambda self: _cross_entropy(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along a new first axis."""
@@ -215,10 +218,7 @@ class Geometric(_Binary):
         p = p.masked_fill((p == 1) & (x == 0), 0)
         return x * (-p).log1p() + self.probs.log()
 
-    def _entropy(self) -> Tensor:
-        p = self.probs
-        return binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p
-
+    _entropy = lambda self: _cross_entropy(self.logits, self.probs) / self.probs
     _mode = lambda self: self.probs.new_zeros(self.probs.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -304,9 +304,7 @@ class Categorical(_ProbsOrLogits):
         """0, ..., k - 1, along a new first axis."""
         return self._along_batch(wrap(np.arange(self._num_events)), expand)
 
-    def _mode(self) -> Tensor:
-        """The most likely category."""
-        return self.probs.argmax(-1)
+    _mode = lambda self: self.probs.argmax(-1)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         nan = self.probs.new_full(self._batch_shape, float("nan"))  # categories have no mean
