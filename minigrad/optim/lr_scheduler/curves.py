@@ -23,7 +23,6 @@ from minigrad.optim.lr_scheduler.scheduler import (
     _Factors,
     check_optimizer,
     for_each_group,
-    functions_for,
     set_value,
     settings,
 )
@@ -48,7 +47,7 @@ class LambdaLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
     ) -> None:
-        self.lr_lambdas: list[LrLambda] = functions_for(optimizer, lr_lambda)
+        self.lr_lambdas: list[LrLambda] = for_each_group("lr_lambdas", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -65,7 +64,7 @@ class MultiplicativeLR(LambdaLR):
     def __init__(
         self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
     ) -> None:
-        for f in functions_for(optimizer, lr_lambda):
+        for f in for_each_group("lr_lambdas", optimizer, lr_lambda):
             if not callable(f):
                 raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
         super().__init__(optimizer, lr_lambda, last_epoch)
@@ -87,12 +86,8 @@ class StepLR(_Factors, also="last_epoch=-1"):
     step_size: int
     gamma: float = 0.1
 
-    def _factor(self) -> float:
-        t = self.last_epoch
-        return 1.0 if t == 0 or t % self.step_size else self.gamma
-
-    def _cumulative_factor(self, t: int) -> float:
-        return self.gamma ** (t // self.step_size)
+    _factor = lambda self, t: 1.0 if t == 0 or t % self.step_size else self.gamma
+    _cumulative_factor = lambda self, t: self.gamma ** (t // self.step_size)
 
 
 class MultiStepLR(_Factors, also="last_epoch=-1"):
@@ -104,8 +99,7 @@ class MultiStepLR(_Factors, also="last_epoch=-1"):
     def _check(self) -> None:
         self.milestones = Counter(self.milestones)
 
-    def _factor(self) -> float:
-        return self.gamma ** self.milestones[self.last_epoch]
+    _factor = lambda self, t: self.gamma ** self.milestones[t]
 
     def _cumulative_factor(self, t: int) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
@@ -121,13 +115,12 @@ class ConstantLR(_Factors, also="last_epoch=-1"):
         if not 0 <= self.factor <= 1:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
 
-    def _factor(self) -> float:
-        if self.last_epoch == 0:
+    def _factor(self, t: int) -> float:
+        if t == 0:
             return self.factor
-        return 1.0 / self.factor if self.last_epoch == self.total_iters else 1.0
+        return 1.0 / self.factor if t == self.total_iters else 1.0
 
-    def _cumulative_factor(self, t: int) -> float:
-        return self.factor if t < self.total_iters else 1.0
+    _cumulative_factor = lambda self, t: self.factor if t < self.total_iters else 1.0
 
 
 class LinearLR(_Factors, also="last_epoch=-1"):
@@ -148,8 +141,7 @@ class LinearLR(_Factors, also="last_epoch=-1"):
         if not 0 <= self.end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
 
-    def _factor(self) -> float:
-        t = self.last_epoch
+    def _factor(self, t: int) -> float:
         if t == 0:
             return self.start_factor
         if self._is_initial or t > self.total_iters:
@@ -167,11 +159,8 @@ class ExponentialLR(_Factors, also="last_epoch=-1"):
 
     gamma: float
 
-    def _factor(self) -> float:
-        return 1.0 if self._is_initial else self.gamma
-
-    def _cumulative_factor(self, t: int) -> float:
-        return self.gamma**t
+    _factor = lambda self, t: 1.0 if self._is_initial else self.gamma
+    _cumulative_factor = lambda self, t: self.gamma**t
 
 
 class PolynomialLR(_Factors, also="last_epoch=-1"):
@@ -180,8 +169,7 @@ class PolynomialLR(_Factors, also="last_epoch=-1"):
     total_iters: int = 5
     power: float = 1.0
 
-    def _factor(self) -> float:
-        t = self.last_epoch
+    def _factor(self, t: int) -> float:
         if self._is_initial or t > self.total_iters:
             return 1.0
         left, before = 1.0 - t / self.total_iters, 1.0 - (t - 1) / self.total_iters

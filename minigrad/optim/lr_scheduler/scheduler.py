@@ -19,7 +19,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from types import FunctionType, NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad, reports
@@ -180,20 +180,17 @@ class _Declared(WithFields, LRScheduler):
 class _Factors(_Declared):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
-    _factor()                lr of this epoch / lr of the previous epoch
+    _factor(t)               lr of epoch t / lr of the previous epoch
     _cumulative_factor(t)    lr of epoch t / initial lr: the product of the factors, in closed form
     """
 
-    def _factor(self) -> float:
-        raise NotImplementedError
-
-    def _cumulative_factor(self, t: int) -> float:
-        raise NotImplementedError
+    _factor: ClassVar[Callable[..., float]]
+    _cumulative_factor: ClassVar[Callable[..., float]]
 
     def get_lr(self) -> list[Any]:
-        """The current rates times `_factor()`, one for each group."""
+        """The current rates times `_factor(last_epoch)`, one for each group."""
         self._warn_unless_stepping()
-        factor = self._factor()
+        factor = self._factor(self.last_epoch)
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -231,14 +228,8 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
         self.optimizer = check_optimizer(optimizer)
-        n = len(optimizer.param_groups)
-        self.default_min_lr: float | None = None
-        if isinstance(min_lr, (list, tuple)):
-            if len(min_lr) != n:
-                raise ValueError(f"expected {n} min_lrs, got {len(min_lr)}")
-            self.min_lrs = list(min_lr)
-        else:
-            self.default_min_lr, self.min_lrs = min_lr, [min_lr] * n
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = for_each_group("min_lrs", optimizer, min_lr)
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = settings(optimizer, "lr")
@@ -331,14 +322,21 @@ def set_value(group: dict[str, Any], name: str, value: float) -> None:
 def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """Expand one value to a list with one entry per group, and check the length of a list."""
     n = len(optimizer.param_groups)
-    if not isinstance(value, (list, tuple)):
-        return [_copy_of(value) for _ in range(n)]
-    if len(value) != n:
-        raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-            f"param_groups has {n}."
-        )
-    return [_copy_of(v) for v in value]
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * n
+    if len(values) != n:
+        raise ValueError(WRONG_LENGTH.get(name, USUAL).format(name=name, n=n, given=len(values)))
+    return [_copy_of(v) for v in values]
+
+
+# PyTorch's messages about a list that has not one entry per group.
+WRONG_LENGTH = {
+    "lr_lambdas": "Expected {n} lr_lambdas, but got {given}",
+    "min_lrs": "expected {n} min_lrs, got {given}",
+}
+USUAL = (
+    "{name} must have the same length as optimizer.param_groups. {name} has {given} values, "
+    "param_groups has {n}."
+)
 
 
 def _state_of(value: Any) -> Any:
@@ -359,13 +357,3 @@ def _load_state(value: Any, saved: Any) -> None:
         value.load_state_dict(saved)
     elif saved is not None:
         vars(value).update(saved)
-
-
-def functions_for(optimizer: Optimizer, given: LrLambda | list[LrLambda]) -> list[LrLambda]:
-    """A list with one function for each group, from a function or such a list."""
-    n = len(optimizer.param_groups)
-    if not isinstance(given, (list, tuple)):
-        return [given] * n
-    if len(given) != n:
-        raise ValueError(f"Expected {n} lr_lambdas, but got {len(given)}")
-    return list(given)
