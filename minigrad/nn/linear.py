@@ -220,6 +220,11 @@ class Embedding(_Table):
     minigrad.Size([2, 4, 3])
     """
 
+    _shown = ("num_embeddings", "embedding_dim")
+    _shown_if_not = {
+        "padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False,
+    }  # fmt: skip
+
     @classmethod
     def from_pretrained(
         cls,
@@ -246,13 +251,6 @@ class Embedding(_Table):
         """Integers (...) to rows (..., embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text(
-            "num_embeddings", "embedding_dim", padding_idx=None, max_norm=None, norm_type=2,
-            scale_grad_by_freq=False, sparse=False,
-        )  # fmt: skip
 
 
 class EmbeddingBag(_Table):

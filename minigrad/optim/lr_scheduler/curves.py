@@ -50,9 +50,8 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas: list[LrLambda] = for_each_group("lr_lambdas", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """lr_0 * lr_lambda(last_epoch) for each group. The current rates are ignored."""
-        self._warn_unless_stepping()
         return [
             lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
         ]
@@ -69,9 +68,8 @@ class MultiplicativeLR(LambdaLR):
                 raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
         super().__init__(optimizer, lr_lambda, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The current rates times lr_lambda(last_epoch). In the constructor, they do not change."""
-        self._warn_unless_stepping()
         if self._is_initial:
             return settings(self.optimizer, "lr")
         return [
@@ -191,13 +189,12 @@ class CosineAnnealingLR(_Declared, also="last_epoch=-1"):
     T_max: int
     eta_min: float = 0.0
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
 
         There are two exceptions. Right after a minimum, c(t-1) is 0, so the rise from eta_min is
         computed from lr_0. A scheduler that resumes at a later epoch starts with the closed form.
         """
-        self._warn_unless_stepping()
         t, low = self.last_epoch, self.eta_min
         if self._is_initial:
             return settings(self.optimizer, "lr")
@@ -244,9 +241,8 @@ class CosineAnnealingWarmRestarts(_Declared, also="last_epoch=-1"):
         self.T_i = self.T_0
         self.T_cur: float = self.last_epoch
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates at T_cur, computed from the initial rates and not from the current ones."""
-        self._warn_unless_stepping()
         share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
@@ -366,9 +362,8 @@ class CyclicLR(_MovesMomentum):
             return 1.0
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else float(self.gamma**x)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of this step; also sets the momentum."""
-        self._warn_unless_stepping()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         rising = x <= self.step_ratio
@@ -446,9 +441,8 @@ class OneCycleLR(_MovesMomentum):
             )
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of this step; also sets the momentum."""
-        self._warn_unless_stepping()
         t = self.last_epoch
         if t > self.total_steps:
             raise ValueError(

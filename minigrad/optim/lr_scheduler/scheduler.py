@@ -77,7 +77,18 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates for `last_epoch`, one for each group, computed from the current rates."""
+        """The rates for `last_epoch`, one for each group, computed from the current rates.
+
+        For `step`. It warns if you call it yourself: the factor would be applied once more.
+        """
+        if not self._get_lr_called_within_step:
+            warn_user(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+            )
+        return self._rates()
+
+    def _rates(self) -> list[Any]:
+        """The formula of a scheduler, which `get_lr` returns."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
@@ -106,7 +117,7 @@ class LRScheduler:
         self._set(closed or self.get_lr)
 
     def _set(self, rates_of: Callable[[], list[Any]]) -> None:
-        """Set the rates that `rates_of` returns, without the warning of `_warn_unless_stepping`."""
+        """Set the rates that `rates_of` returns, without the warning of `get_lr`."""
         self._get_lr_called_within_step = True
         try:
             rates = rates_of()
@@ -129,13 +140,6 @@ class LRScheduler:
                 "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
                 "learning rate schedule is skipped. See more details at "
                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
-            )
-
-    def _warn_unless_stepping(self) -> None:
-        """Warn if the user calls get_lr directly: it would apply the factor once more."""
-        if not self._get_lr_called_within_step:
-            warn_user(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
             )
 
     def state_dict(self) -> dict[str, Any]:
@@ -187,9 +191,8 @@ class _Factors(_Declared):
     _factor: ClassVar[Callable[..., float]]
     _cumulative_factor: ClassVar[Callable[..., float]]
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The current rates times `_factor(last_epoch)`, one for each group."""
-        self._warn_unless_stepping()
         factor = self._factor(self.last_epoch)
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
