@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-from minigrad.core import modes
 from minigrad.core.limits import finfo
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
@@ -53,11 +52,9 @@ class Normal(_LocationScale):
     tensor(-0.9189)
     """
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        with modes.no_grad():
-            return normal(self.loc.expand(shape), self.scale.expand(shape))
+        return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     _draw = lambda self, shape: self.loc + standard_normal(shape, self.loc) * self.scale
 

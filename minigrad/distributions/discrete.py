@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core import modes
 from minigrad.core.limits import finfo
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions import constraints as c
@@ -56,19 +55,12 @@ class _ProbsOrLogits(Distribution):
         """Store the argument of this name. Returns batch_shape and event_shape."""
         raise NotImplementedError
 
-    def _along_batch(self, values: Tensor, expand: bool) -> Tensor:
-        """The values of a support along a new first axis, before those of the batch."""
-        values = values.reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
-
 
 class _Discrete(Distribution):
     """The base class of discrete distributions, which have `sample` but no `rsample`."""
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
-        with modes.no_grad():
-            return self._draw(self._extended_shape(sample_shape))
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        return self._draw(self._extended_shape(sample_shape))
 
 
 class _Binary(_ProbsOrLogits, _Discrete):
@@ -108,10 +100,7 @@ class Bernoulli(_Binary):
 
     _entropy = lambda self: _cross_entropy(self.logits, self.probs)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0 and 1, along a new first axis."""
-        return self._along_batch(self.probs.new_tensor([0.0, 1.0]), expand)
-
+    _values = lambda self: self.probs.new_tensor([0.0, 1.0])
     _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
 
     def _mode(self) -> Tensor:
@@ -175,14 +164,14 @@ class Binomial(_Binary):
         log_p = self.log_prob(self.enumerate_support(False))
         return -(log_p.exp() * log_p).sum(0)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0, ..., total_count, along a new first axis. Raises NotImplementedError if the counts differ."""
+    def _values(self) -> Tensor:
+        """0, ..., total_count. Raises NotImplementedError if the counts differ."""
         n = self.total_count.array
         if not (n == n.max()).all():
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
-        return self._along_batch(self.probs.new_tensor(np.arange(n.max() + 1)), expand)
+        return self.probs.new_tensor(np.arange(n.max() + 1))
 
     _mode = lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
@@ -285,8 +274,7 @@ class Categorical(_ProbsOrLogits):
         """The shape of probs: batch_shape + (k,)."""
         return Size((*self._batch_shape, self._num_events))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
         return rows.multinomial(n, True).T.reshape(self._extended_shape(sample_shape))
@@ -300,10 +288,7 @@ class Categorical(_ProbsOrLogits):
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0, ..., k - 1, along a new first axis."""
-        return self._along_batch(wrap(np.arange(self._num_events)), expand)
-
+    _values = lambda self: wrap(np.arange(self._num_events))
     _mode = lambda self: self.probs.argmax(-1)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -374,8 +359,7 @@ class Multinomial(_Counts):
         """Nonnegative numbers that sum to at most total_count."""
         return c.multinomial(self.total_count)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape))
         return one_hot(drawn, self._event_shape[-1]).sum(0).to(self.probs.dtype)
 
@@ -403,19 +387,13 @@ class OneHotCategorical(_Counts):
     """Like Categorical, but a sample is the one-hot vector of the category."""
 
     support = c.one_hot
+    has_enumerate_support = True
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)
 
-    has_enumerate_support = True
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """The rows of the identity matrix, along a new first axis."""
-        n, batch = self._event_shape[-1], self._batch_shape
-        values = eye(n, dtype=self.probs.dtype).reshape((n,) + (1,) * len(batch) + (n,))
-        return values.expand((n, *batch, n)) if expand else values
+    _values = lambda self: eye(self._event_shape[-1], dtype=self.probs.dtype)
 
     def _mode(self) -> Tensor:
         """The one-hot vector of the most likely category."""

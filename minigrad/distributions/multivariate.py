@@ -172,8 +172,7 @@ class Independent(Distribution):
         )
         return new
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -19,7 +19,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
@@ -246,10 +245,8 @@ class TransformedDistribution(Distribution):
         axes = len(self._event_shape) - each.event_dim
         return c.independent(each, axes) if axes > 0 else each
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
-        with no_grad():
-            return self._apply_transforms(self.base_dist.sample(sample_shape))
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        return self._apply_transforms(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples as a function of the parameters, so that gradients flow through them."""
