@@ -56,6 +56,28 @@ class _ProbsOrLogits(Distribution):
         raise NotImplementedError
 
 
+class _Trials(_ProbsOrLogits):
+    """The base class of distributions that count the outcomes of `total_count` independent trials."""
+
+    _counts_may_differ = False  # may total_count be a tensor?
+
+    def __init__(
+        self,
+        total_count: int | Tensor = 1,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not (self._counts_may_differ or isinstance(total_count, int)):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count: Any = total_count
+        super().__init__(probs, logits, validate_args)
+
+    def _moments(self: Any) -> tuple[Tensor, Tensor]:
+        mean = self.total_count * self.probs
+        return mean, mean * (1 - self.probs)
+
+
 class _Discrete(Distribution):
     """The base class of discrete distributions, which have `sample` but no `rsample`."""
 
@@ -117,7 +139,7 @@ class Bernoulli(_Binary):
         return where(self.probs == 0, 0.0, one) + where(self.probs == 1, 0.0, other)
 
 
-class Binomial(_Binary):
+class Binomial(_Trials, _Binary):
     """The number of successes in `total_count` independent trials: P(k) = n! / (k! (n - k)!) * p**k * (1 - p)**(n - k)
 
     total_count   n, the number of trials, or a tensor of them
@@ -131,16 +153,7 @@ class Binomial(_Binary):
     arg_constraints = {"total_count": c.nonnegative_integer, **_Binary.arg_constraints}
     param_shape = Bernoulli.param_shape
     has_enumerate_support = True
-
-    def __init__(
-        self,
-        total_count: int | Tensor = 1,
-        probs: float | Tensor | None = None,
-        logits: float | Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.total_count: Any = total_count
-        super().__init__(probs, logits, validate_args)
+    _counts_may_differ = True
 
     def _take(self, name: str, given: float | Tensor) -> tuple[Shape, Shape]:
         n, value = broadcast_all(self.total_count, given)
@@ -174,10 +187,6 @@ class Binomial(_Binary):
         return self.probs.new_tensor(np.arange(n.max() + 1))
 
     _mode = lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        mean = self.total_count * self.probs
-        return mean, mean * (1 - self.probs)
 
     def _kl(self, q: Self) -> Tensor:
         terms = self.probs * (self.logits - q.logits) + (-self.probs).log1p() - (-q.probs).log1p()
@@ -327,7 +336,7 @@ class _Counts(_ProbsOrLogits):
         return self._categorical.param_shape
 
 
-class Multinomial(_Counts):
+class Multinomial(_Trials, _Counts):
     """How often each of the categories 0, ..., k - 1 occurs in `total_count` draws.
 
     total_count   the number of draws
@@ -341,18 +350,6 @@ class Multinomial(_Counts):
     >>> fair.log_prob(minigrad.tensor([1.0, 1.0])).exp()
     tensor(0.5000)
     """
-
-    def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count = total_count
-        super().__init__(probs, logits, validate_args)
 
     @property
     def support(self) -> c.Constraint:
@@ -377,10 +374,6 @@ class Multinomial(_Counts):
         log_binomial = whole - log_factorial - lgamma(n - k + 1) + k.xlogy(p) + (n - k).xlogy(1 - p)
         expected = (log_binomial.exp() * log_factorial).sum((0, -1))
         return n * self._categorical.entropy() - whole + expected
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        mean = self.total_count * self.probs
-        return mean, mean * (1 - self.probs)
 
 
 class OneHotCategorical(_Counts):
