@@ -63,10 +63,9 @@ class _ConvNd(_Weighted):
     def _check(self) -> None:
         if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if self.in_channels % self.groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if self.out_channels % self.groups:
-            raise ValueError("out_channels must be divisible by groups")
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(f"{name} must be divisible by groups")
         if isinstance(self.padding, str) and self.padding not in PADDINGS:
             raise ValueError(
                 f"Invalid padding string {self.padding!r}, should be one of {PADDINGS}"
