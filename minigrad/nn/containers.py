@@ -45,7 +45,7 @@ class _IndexedModules(_List):
     """The base class of Sequential and ModuleList: modules in order, named "0", "1", ..."""
 
     def _all(self) -> list[Any]:
-        return list(self._modules.values())
+        return [module for _, module in self._own_named(MODULE)]
 
     def _renumber(self, modules: list[Any]) -> None:
         """Replace all modules by these, with the names "0", "1", ..."""
@@ -55,7 +55,7 @@ class _IndexedModules(_List):
             self.add_module(str(k), module)
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._all())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._all())
