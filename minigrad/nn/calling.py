@@ -33,9 +33,13 @@ from minigrad.nn.registry import Hooks, Registry, new_hooks
 
 
 def added(
-    hooks: Hooks, when: str, hook: Any, prepend: bool = False,
-    handle_type: type[RemovableHandle] = RemovableHandle, **marks: bool,
-) -> RemovableHandle:  # fmt: skip
+    hooks: Hooks,
+    when: str,
+    hook: Any,
+    prepend: bool = False,
+    handle_type: type[RemovableHandle] = RemovableHandle,
+    **marks: bool,
+) -> RemovableHandle:
     """Add a hook after the existing hooks of this kind, or before them. The marks: "with_kwargs" and "always"."""
     handle = handle_type(hooks[when], hook, [hooks[mark] for mark in marks])
     for mark, enabled in marks.items():
