@@ -1,5 +1,6 @@
 """Constraints: the valid parameters of a distribution, and the values in its support."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -29,46 +30,49 @@ class Constraint:
         return self.name
 
 
+def _bounded(name: str, test: Any, discrete: bool = False, **bounds: float | Tensor) -> Constraint:
+    """A constraint whose name shows its bounds. `test` gets x and the bounds as arrays."""
+    shown = ", ".join(f"{key}={bound}" for key, bound in bounds.items())
+    arrays = [np.asarray(getattr(bound, "array", bound)) for bound in bounds.values()]
+    return Constraint(f"{name}({shown})", lambda x: test(x, *arrays), discrete=discrete)
+
+
 def greater_than(lower_bound: float | Tensor) -> Constraint:
     """x > lower_bound"""
-    return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda x: x > _array(lower_bound))
+    return _bounded("GreaterThan", operator.gt, lower_bound=lower_bound)
 
 
 def greater_than_eq(lower_bound: float | Tensor) -> Constraint:
     """x >= lower_bound"""
-    return Constraint(
-        f"GreaterThanEq(lower_bound={lower_bound})", lambda x: x >= _array(lower_bound)
-    )
+    return _bounded("GreaterThanEq", operator.ge, lower_bound=lower_bound)
 
 
 def less_than(upper_bound: float | Tensor) -> Constraint:
     """x < upper_bound"""
-    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda x: x < _array(upper_bound))
+    return _bounded("LessThan", operator.lt, upper_bound=upper_bound)
 
 
 def half_open_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """lower_bound <= x < upper_bound"""
-    return Constraint(
-        f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda x: (x >= _array(lower_bound)) & (x < _array(upper_bound)),
-    )
+    test = lambda x, low, high: (x >= low) & (x < high)
+    return _bounded("HalfOpenInterval", test, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """lower_bound <= x <= upper_bound"""
-    return Constraint(
-        f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda x: (x >= _array(lower_bound)) & (x <= _array(upper_bound)),
-    )
+    test = lambda x, low, high: (x >= low) & (x <= high)
+    return _bounded("Interval", test, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def integer_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """Integers with lower_bound <= x <= upper_bound."""
-    return Constraint(
-        f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda x: (x >= lower_bound) & (x <= upper_bound) & (x == np.floor(x)),
-        discrete=True,
-    )
+    test = lambda x, low, high: (x >= low) & (x <= high) & (x == np.floor(x))
+    return _bounded("IntegerInterval", test, True, lower_bound=lower_bound, upper_bound=upper_bound)
+
+
+def _integers_from(lower_bound: int) -> Constraint:
+    test = lambda x, low: (x >= low) & (x % 1 == 0)
+    return _bounded("IntegerGreaterThan", test, True, lower_bound=lower_bound)
 
 
 def multinomial(upper_bound: int) -> Constraint:
@@ -100,10 +104,6 @@ def dependent_property(
     return property if f is None else property(f)
 
 
-def _array(bound: float | Tensor) -> Array:
-    return np.asarray(getattr(bound, "array", bound))
-
-
 def _symmetric(x: Array) -> Any:
     return np.isclose(x, np.swapaxes(x, -1, -2), atol=1e-6).all((-2, -1))
 
@@ -126,17 +126,12 @@ positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), discrete=True)
-nonnegative_integer = Constraint(
-    "IntegerGreaterThan(lower_bound=0)", lambda x: (x >= 0) & (x % 1 == 0), discrete=True
-)
+nonnegative_integer, positive_integer = _integers_from(0), _integers_from(1)
 simplex = Constraint(
     "Simplex()", lambda x: (x >= 0).all(-1) & (np.abs(x.sum(-1) - 1) < 1e-6), event_dim=1
 )
 one_hot = Constraint(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, discrete=True
-)
-positive_integer = Constraint(
-    "IntegerGreaterThan(lower_bound=1)", lambda x: (x >= 1) & (x % 1 == 0), discrete=True
 )
 positive_vector = independent(positive, 1)
 positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-from minigrad.core import modes
 from minigrad.core.limits import finfo
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
@@ -38,8 +37,7 @@ class _LocationScale(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    def _mode(self) -> Tensor:
-        return self.loc
+    _mode = lambda self: self.loc
 
 
 class Normal(_LocationScale):
@@ -54,29 +52,19 @@ class Normal(_LocationScale):
     tensor(-0.9189)
     """
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        with modes.no_grad():
-            return normal(self.loc.expand(shape), self.scale.expand(shape))
+        return normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self.loc + standard_normal(shape, self.loc) * self.scale
+    _draw = lambda self, shape: self.loc + standard_normal(shape, self.loc) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - LOG_2PI / 2
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def _entropy(self) -> Tensor:
-        return 0.5 + 0.5 * LOG_2PI + self.scale.log()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.loc, self.scale**2
+    _cdf = lambda self, x: 0.5 * (1 + erf((x - self.loc) / self.scale / math.sqrt(2)))
+    _icdf = lambda self, p: self.loc + self.scale * (2 * p - 1).erfinv() * math.sqrt(2)
+    _entropy = lambda self: 0.5 + 0.5 * LOG_2PI + self.scale.log()
+    _moments = lambda self: (self.loc, self.scale**2)
 
     @property
     def stddev(self) -> Tensor:
@@ -100,31 +88,19 @@ class HalfNormal(Distribution):
         (self.scale,) = broadcast_all(scale)
         super().__init__(self.scale.shape, (), validate_args)
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return (standard_normal(shape, self.scale) * self.scale).abs()
+    _draw = lambda self, shape: (standard_normal(shape, self.scale) * self.scale).abs()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         scale = self.scale
         z = math.log(2) - value**2 / (2 * scale**2) - scale.log() - LOG_2PI / 2
         return z.masked_fill(~(value >= 0), -math.inf)
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return erf(value / self.scale / math.sqrt(2))
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.scale * value.erfinv() * math.sqrt(2)
-
-    def _entropy(self) -> Tensor:
-        return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
-
-    def _mode(self) -> Tensor:
-        return self.scale.new_zeros(self.scale.shape)
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi)
-
-    def _kl(self, q: Self) -> Tensor:
-        return Normal(0.0, self.scale)._kl(Normal(0.0, q.scale))
+    _cdf = lambda self, x: erf(x / self.scale / math.sqrt(2))
+    _icdf = lambda self, p: self.scale * p.erfinv() * math.sqrt(2)
+    _entropy = lambda self: 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
+    _mode = lambda self: self.scale.new_zeros(self.scale.shape)
+    _moments = lambda self: (self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi))
+    _kl = lambda self, q: Normal(0.0, self.scale)._kl(Normal(0.0, q.scale))
 
 
 class Uniform(Distribution):
@@ -156,21 +132,11 @@ class Uniform(Distribution):
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def _entropy(self) -> Tensor:
-        return (self.high - self.low).log()
-
-    def _mode(self) -> Tensor:
-        """NaN, since all values are equally likely."""
-        return self.high * math.nan
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return (self.high + self.low) / 2, (self.high - self.low) ** 2 / 12
+    _cdf = lambda self, x: ((x - self.low) / (self.high - self.low)).clamp(0, 1)
+    _icdf = lambda self, p: p * (self.high - self.low) + self.low
+    _entropy = lambda self: (self.high - self.low).log()
+    _mode = lambda self: self.high * math.nan  # all values are equally likely
+    _moments = lambda self: ((self.high + self.low) / 2, (self.high - self.low) ** 2 / 12)
 
     def _kl(self, q: Self) -> Tensor:
         z = ((q.high - q.low) / (self.high - self.low)).log()
@@ -188,23 +154,12 @@ class Exponential(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self.rate.new_empty(shape).exponential_() / self.rate
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def _entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
-    def _mode(self) -> Tensor:
-        return self.rate.new_zeros(self.rate.shape)
+    _draw = lambda self, shape: self.rate.new_empty(shape).exponential_() / self.rate
+    _log_prob = lambda self, x: self.rate.log() - self.rate * x
+    _cdf = lambda self, x: 1 - (-self.rate * x).exp()
+    _icdf = lambda self, p: -(-p).log1p() / self.rate
+    _entropy = lambda self: 1.0 - self.rate.log()
+    _mode = lambda self: self.rate.new_zeros(self.rate.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = self.rate.reciprocal()
@@ -228,8 +183,7 @@ class Laplace(_LocationScale):
         u = self.loc.new_empty(shape).uniform_(least, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+    _log_prob = lambda self, x: -(2 * self.scale).log() - (x - self.loc).abs() / self.scale
 
     def _cdf(self, value: Tensor) -> Tensor:
         x = value - self.loc
@@ -239,11 +193,8 @@ class Laplace(_LocationScale):
         p = value - 0.5
         return self.loc - self.scale * p.sign() * (-2 * p.abs()).log1p()
 
-    def _entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.loc, 2 * self.scale**2
+    _entropy = lambda self: 1 + (2 * self.scale).log()
+    _moments = lambda self: (self.loc, 2 * self.scale**2)
 
     def _kl(self, q: Self) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -256,21 +207,15 @@ class Cauchy(_LocationScale):
     Its tails are so heavy that it has no mean.
     """
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self.loc + self.loc.new_empty(shape).cauchy_() * self.scale
+    _draw = lambda self, shape: self.loc + self.loc.new_empty(shape).cauchy_() * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (z**2).log1p()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def _entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    _cdf = lambda self, x: ((x - self.loc) / self.scale).atan() / math.pi + 0.5
+    _icdf = lambda self, p: (math.pi * (p - 0.5)).tan() * self.scale + self.loc
+    _entropy = lambda self: math.log(4 * math.pi) + self.scale.log()
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         shape = self._extended_shape()
@@ -301,14 +246,9 @@ class Gumbel(_LocationScale):
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return (-((self.loc - value) / self.scale).exp()).exp()
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.loc - self.scale * (-value.log()).log()
-
-    def _entropy(self) -> Tensor:
-        return self.scale.log() + (1 + EULER)
+    _cdf = lambda self, x: (-((self.loc - x) / self.scale).exp()).exp()
+    _icdf = lambda self, p: self.loc - self.scale * (-p.log()).log()
+    _entropy = lambda self: self.scale.log() + (1 + EULER)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.loc + self.scale * EULER, (math.pi / math.sqrt(6) * self.scale) ** 2

@@ -7,11 +7,11 @@ probabilities are softmax(logits). The attribute that was not passed is computed
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core import modes
 from minigrad.core.limits import finfo
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions import constraints as c
@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+_cross_entropy = partial(binary_cross_entropy_with_logits, reduction="none")  # of each entry
+
+
 class _ProbsOrLogits(Distribution):
     """The base class of distributions that take either probabilities or logits."""
 
@@ -52,19 +55,34 @@ class _ProbsOrLogits(Distribution):
         """Store the argument of this name. Returns batch_shape and event_shape."""
         raise NotImplementedError
 
-    def _along_batch(self, values: Tensor, expand: bool) -> Tensor:
-        """The values of a support along a new first axis, before those of the batch."""
-        values = values.reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+
+class _Trials(_ProbsOrLogits):
+    """The base class of distributions that count the outcomes of `total_count` independent trials."""
+
+    _counts_may_differ = False  # may total_count be a tensor?
+
+    def __init__(
+        self,
+        total_count: int | Tensor = 1,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not (self._counts_may_differ or isinstance(total_count, int)):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count: Any = total_count
+        super().__init__(probs, logits, validate_args)
+
+    def _moments(self: Any) -> tuple[Tensor, Tensor]:
+        mean = self.total_count * self.probs
+        return mean, mean * (1 - self.probs)
 
 
 class _Discrete(Distribution):
     """The base class of discrete distributions, which have `sample` but no `rsample`."""
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
-        with modes.no_grad():
-            return self._draw(self._extended_shape(sample_shape))
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        return self._draw(self._extended_shape(sample_shape))
 
 
 class _Binary(_ProbsOrLogits, _Discrete):
@@ -96,22 +114,16 @@ class Bernoulli(_Binary):
         """The shape of probs: batch_shape."""
         return self.probs.shape
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self.probs.expand(shape).bernoulli()
+    _draw = lambda self, shape: self.probs.expand(shape).bernoulli()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, x = broadcast_tensors(self.logits, value)
-        return -binary_cross_entropy_with_logits(logits, x, reduction="none")
+        return -_cross_entropy(logits, x)
 
-    def _entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+    _entropy = lambda self: _cross_entropy(self.logits, self.probs)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0 and 1, along a new first axis."""
-        return self._along_batch(self.probs.new_tensor([0.0, 1.0]), expand)
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.probs, self.probs * (1 - self.probs)
+    _values = lambda self: self.probs.new_tensor([0.0, 1.0])
+    _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
 
     def _mode(self) -> Tensor:
         """The more likely value; NaN where 0 and 1 are equally likely."""
@@ -127,7 +139,7 @@ class Bernoulli(_Binary):
         return where(self.probs == 0, 0.0, one) + where(self.probs == 1, 0.0, other)
 
 
-class Binomial(_Binary):
+class Binomial(_Trials, _Binary):
     """The number of successes in `total_count` independent trials: P(k) = n! / (k! (n - k)!) * p**k * (1 - p)**(n - k)
 
     total_count   n, the number of trials, or a tensor of them
@@ -139,17 +151,9 @@ class Binomial(_Binary):
     """
 
     arg_constraints = {"total_count": c.nonnegative_integer, **_Binary.arg_constraints}
+    param_shape = Bernoulli.param_shape
     has_enumerate_support = True
-
-    def __init__(
-        self,
-        total_count: int | Tensor = 1,
-        probs: float | Tensor | None = None,
-        logits: float | Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.total_count: Any = total_count
-        super().__init__(probs, logits, validate_args)
+    _counts_may_differ = True
 
     def _take(self, name: str, given: float | Tensor) -> tuple[Shape, Shape]:
         n, value = broadcast_all(self.total_count, given)
@@ -162,13 +166,7 @@ class Binomial(_Binary):
         """The integers from 0 to total_count."""
         return c.integer_interval(0, self.total_count)
 
-    @property
-    def param_shape(self) -> Shape:
-        """The shape of probs: batch_shape."""
-        return self.probs.shape
-
-    def _draw(self, shape: Shape) -> Tensor:
-        return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+    _draw = lambda self, shape: binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
@@ -179,21 +177,16 @@ class Binomial(_Binary):
         log_p = self.log_prob(self.enumerate_support(False))
         return -(log_p.exp() * log_p).sum(0)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0, ..., total_count, along a new first axis. Raises NotImplementedError if the counts differ."""
+    def _values(self) -> Tensor:
+        """0, ..., total_count. Raises NotImplementedError if the counts differ."""
         n = self.total_count.array
         if not (n == n.max()).all():
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
-        return self._along_batch(self.probs.new_tensor(np.arange(n.max() + 1)), expand)
+        return self.probs.new_tensor(np.arange(n.max() + 1))
 
-    def _mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        mean = self.total_count * self.probs
-        return mean, mean * (1 - self.probs)
+    _mode = lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     def _kl(self, q: Self) -> Tensor:
         terms = self.probs * (self.logits - q.logits) + (-self.probs).log1p() - (-q.probs).log1p()
@@ -223,19 +216,14 @@ class Geometric(_Binary):
         p = p.masked_fill((p == 1) & (x == 0), 0)
         return x * (-p).log1p() + self.probs.log()
 
-    def _entropy(self) -> Tensor:
-        p = self.probs
-        return binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p
-
-    def _mode(self) -> Tensor:
-        return self.probs.new_zeros(self.probs.shape)
+    _entropy = lambda self: _cross_entropy(self.logits, self.probs) / self.probs
+    _mode = lambda self: self.probs.new_zeros(self.probs.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = 1.0 / self.probs - 1.0
         return mean, mean / self.probs
 
-    def _kl(self, q: Self) -> Tensor:
-        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+    _kl = lambda self, q: -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
 
 
 class Poisson(_Discrete):
@@ -248,21 +236,15 @@ class Poisson(_Discrete):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return poisson(self.rate.expand(shape))
+    _draw = lambda self, shape: poisson(self.rate.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, x = broadcast_tensors(self.rate, value)
         return x.xlogy(rate) - rate - lgamma(x + 1)
 
-    def _mode(self) -> Tensor:
-        return self.rate.floor()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.rate, self.rate
-
-    def _kl(self, q: Self) -> Tensor:
-        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
+    _mode = lambda self: self.rate.floor()
+    _moments = lambda self: (self.rate, self.rate)
+    _kl = lambda self, q: self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
 
 class Categorical(_ProbsOrLogits):
@@ -301,8 +283,7 @@ class Categorical(_ProbsOrLogits):
         """The shape of probs: batch_shape + (k,)."""
         return Size((*self._batch_shape, self._num_events))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
         return rows.multinomial(n, True).T.reshape(self._extended_shape(sample_shape))
@@ -316,13 +297,8 @@ class Categorical(_ProbsOrLogits):
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """0, ..., k - 1, along a new first axis."""
-        return self._along_batch(wrap(np.arange(self._num_events)), expand)
-
-    def _mode(self) -> Tensor:
-        """The most likely category."""
-        return self.probs.argmax(-1)
+    _values = lambda self: wrap(np.arange(self._num_events))
+    _mode = lambda self: self.probs.argmax(-1)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         nan = self.probs.new_full(self._batch_shape, float("nan"))  # categories have no mean
@@ -360,7 +336,7 @@ class _Counts(_ProbsOrLogits):
         return self._categorical.param_shape
 
 
-class Multinomial(_Counts):
+class Multinomial(_Trials, _Counts):
     """How often each of the categories 0, ..., k - 1 occurs in `total_count` draws.
 
     total_count   the number of draws
@@ -375,25 +351,12 @@ class Multinomial(_Counts):
     tensor(0.5000)
     """
 
-    def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count = total_count
-        super().__init__(probs, logits, validate_args)
-
     @property
     def support(self) -> c.Constraint:
         """Nonnegative numbers that sum to at most total_count."""
         return c.multinomial(self.total_count)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape))
         return one_hot(drawn, self._event_shape[-1]).sum(0).to(self.probs.dtype)
 
@@ -412,41 +375,24 @@ class Multinomial(_Counts):
         expected = (log_binomial.exp() * log_factorial).sum((0, -1))
         return n * self._categorical.entropy() - whole + expected
 
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        mean = self.total_count * self.probs
-        return mean, mean * (1 - self.probs)
-
 
 class OneHotCategorical(_Counts):
     """Like Categorical, but a sample is the one-hot vector of the category."""
 
     support = c.one_hot
+    has_enumerate_support = True
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)
 
-    has_enumerate_support = True
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """The rows of the identity matrix, along a new first axis."""
-        n, batch = self._event_shape[-1], self._batch_shape
-        values = eye(n, dtype=self.probs.dtype).reshape((n,) + (1,) * len(batch) + (n,))
-        return values.expand((n, *batch, n)) if expand else values
+    _values = lambda self: eye(self._event_shape[-1], dtype=self.probs.dtype)
 
     def _mode(self) -> Tensor:
         """The one-hot vector of the most likely category."""
         return one_hot(self._categorical.mode, self._event_shape[-1]).to(self.probs.dtype)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def _entropy(self) -> Tensor:
-        return self._categorical.entropy()
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.probs, self.probs * (1 - self.probs)
-
-    def _kl(self, q: Self) -> Tensor:
-        return self._categorical._kl(q._categorical)
+    _log_prob = lambda self, x: self._categorical.log_prob(x.argmax(-1))
+    _entropy = lambda self: self._categorical.entropy()
+    _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
+    _kl = lambda self, q: self._categorical._kl(q._categorical)

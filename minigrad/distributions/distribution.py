@@ -7,9 +7,11 @@
     d.log_prob(x)              has the shape  sample_shape + batch_shape
 
 A subclass declares its parameters with their constraints (`arg_constraints`) and the set of
-possible values (`support`); both are checked here. Otherwise a subclass is a list of formulas,
-named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`,
-and `_kl`, the Kullback-Leibler divergence from another distribution of the same class.
+possible values (`support`); both are checked here. Otherwise a subclass is a table of formulas,
+named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`;
+`_values` if the support is finite; `_sample` if samples without gradients are drawn in another way; and
+`_kl`, the Kullback-Leibler divergence from another distribution of the same class. A short formula
+is a row, `_cdf = lambda self, x: ...`; a longer one is a method.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,11 +32,11 @@ __all__ = ["Distribution", "kl_divergence", "register_kl"]
 Shape = tuple[int, ...]
 
 
-def _missing(what: str) -> Any:
-    """In place of a formula, until a subclass defines it."""
+def _missing(message: str) -> Any:
+    """In place of a formula, until a subclass defines it. The message names the class."""
 
     def formula(self: Any, *args: Tensor) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no {what}.")
+        raise NotImplementedError(message.format(type(self)))
 
     return formula
 
@@ -132,7 +134,10 @@ class Distribution:
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples. Gradients do not flow through them."""
         with modes.no_grad():
-            return self.rsample(sample_shape)
+            return self._sample(sample_shape)
+
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples as a function of the parameters, so that gradients flow through them."""
@@ -169,7 +174,9 @@ class Distribution:
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a finite support, along a new first axis."""
-        raise NotImplementedError(f"{type(self).__name__} has no enumerate_support.")
+        values = self._values()
+        values = values.reshape(-1, *(1,) * len(self._batch_shape), *self._event_shape)
+        return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
 
     @property
     def mode(self) -> Tensor:
@@ -193,14 +200,15 @@ class Distribution:
 
     # ------------------------------------------------------------------ formulas, for subclasses
 
-    def _draw(self, shape: Shape) -> Tensor:
-        raise NotImplementedError
-
-    _log_prob, _cdf, _icdf, _entropy = map(_missing, ("log_prob", "cdf", "icdf", "entropy"))
-    _moments = _missing("mean and variance")  # a tuple of both
-
-    def _mode(self) -> Tensor:
-        raise NotImplementedError(f"{type(self)} does not implement mode")
+    _draw, _log_prob, _cdf, _icdf, _entropy = [
+        _missing(f"{{0.__name__}} has no {name}.")
+        for name in ("sample", "log_prob", "cdf", "icdf", "entropy")
+    ]
+    _moments = _missing("{0.__name__} has no mean and variance.")  # a tuple of both
+    _values = _missing(
+        "{0.__name__} has no enumerate_support."
+    )  # of a finite support, along the first axis
+    _mode = _missing("{0} does not implement mode")
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless value has a valid shape and lies in the support."""

@@ -112,11 +112,8 @@ class Gamma(Distribution):
         a = self.concentration
         return a - self.rate.log() + lgamma(a) + (1.0 - a) * digamma(a)
 
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.concentration / self.rate, self.concentration / self.rate**2
-
-    def _mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
+    _moments = lambda self: (self.concentration / self.rate, self.concentration / self.rate**2)
+    _mode = lambda self: ((self.concentration - 1) / self.rate).clamp(min=0)
 
     def _kl(self, q: Self) -> Tensor:
         a, b = self.concentration, q.concentration
@@ -180,8 +177,7 @@ class StudentT(Distribution):
         tails = (half + 0.5) * (digamma(half + 0.5) - digamma(half))
         return self.scale.log() + tails + 0.5 * self.df.log() + self._log_beta()
 
-    def _mode(self) -> Tensor:
-        return self.loc
+    _mode = lambda self: self.loc
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         """There is no mean for df <= 1; for df <= 2 the variance is infinite."""
@@ -270,22 +266,14 @@ class Beta(Distribution):
     def _dirichlet(self) -> Dirichlet:
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), False)
 
-    def _draw(self, shape: Shape) -> Tensor:
-        return self._dirichlet._draw((*shape, 2)).select(-1, 0)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
-
-    def _entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    def _mode(self) -> Tensor:
-        return self._dirichlet.mode.select(-1, 0)
+    _draw = lambda self, shape: self._dirichlet._draw((*shape, 2)).select(-1, 0)
+    _log_prob = lambda self, x: self._dirichlet.log_prob(stack([x, 1.0 - x], -1))
+    _entropy = lambda self: self._dirichlet.entropy()
+    _mode = lambda self: self._dirichlet.mode.select(-1, 0)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         a, b = self.concentration1, self.concentration0
         total = a + b
         return a / total, a * b / (total**2 * (total + 1))
 
-    def _kl(self, q: Self) -> Tensor:
-        return self._dirichlet._kl(q._dirichlet)
+    _kl = lambda self, q: self._dirichlet._kl(q._dirichlet)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from minigrad.core.errors import broadcastable
-from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions.discrete import Categorical
 from minigrad.distributions.distribution import Distribution
@@ -66,15 +65,13 @@ class MixtureSameFamily(Distribution):
         components = self.component_distribution.expand((*shape, k))
         return type(self)(weights, components, validate_args=False)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
-        with no_grad():
-            chosen = self.mixture_distribution.sample(sample_shape)
-            of_each = self.component_distribution.sample(sample_shape)
-            axis, event = len(sample_shape) + len(self._batch_shape), len(self._event_shape)
-            index = chosen.reshape((*chosen.shape, *(1,) * (event + 1)))
-            index = index.expand((*of_each.shape[:axis], 1, *self._event_shape))
-            return of_each.gather(axis, index).squeeze(axis)
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        chosen = self.mixture_distribution.sample(sample_shape)
+        of_each = self.component_distribution.sample(sample_shape)
+        axis, event = len(sample_shape) + len(self._batch_shape), len(self._event_shape)
+        index = chosen.reshape((*chosen.shape, *(1,) * (event + 1)))
+        index = index.expand((*of_each.shape[:axis], 1, *self._event_shape))
+        return of_each.gather(axis, index).squeeze(axis)
 
     def _beside_components(self, x: Tensor) -> Tensor:
         """x with a new axis where the batch of the components has its k."""

@@ -115,8 +115,7 @@ class MultivariateNormal(Distribution):
         variance = self._unbroadcasted_scale_tril.square().sum(-1)
         return self.loc, variance.expand(self._extended_shape())
 
-    def _mode(self) -> Tensor:
-        return self.loc
+    _mode = lambda self: self.loc
 
     def _kl(self, q: Self) -> Tensor:
         if self.event_shape != q.event_shape:
@@ -173,8 +172,7 @@ class Independent(Distribution):
         )
         return new
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -185,8 +183,7 @@ class Independent(Distribution):
         """The sum of the log_prob of the entries."""
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def _entropy(self) -> Tensor:
-        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+    _entropy = lambda self: _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of the support, if no batch axes are reinterpreted; else NotImplementedError."""
@@ -194,8 +191,7 @@ class Independent(Distribution):
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand)
 
-    def _mode(self) -> Tensor:
-        return self.base_dist.mode
+    _mode = lambda self: self.base_dist.mode
 
     @property
     def mean(self) -> Tensor:

@@ -17,6 +17,7 @@ from minigrad.distributions.distribution import Distribution, Shape
 from minigrad.distributions.transformed import (
     ExpTransform,
     SigmoidTransform,
+    Transform,
     TransformedDistribution,
 )
 from minigrad.distributions.utils import clamp_probs
@@ -69,7 +70,21 @@ class _LogOfRelaxed(_WithNoise):
 class _Relaxed(TransformedDistribution):
     """The base class of relaxed choices, which know the choice that they are near to."""
 
+    _parts: tuple[
+        Any, type[_WithNoise], type[Transform]
+    ]  # the choice, with noise, and what it becomes
     base_dist: _WithNoise
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        choice, noisy, transform = self._parts
+        base = noisy(temperature, choice(probs, logits, validate_args))
+        super().__init__(base, transform(), validate_args)
 
     @property
     def temperature(self) -> Any:
@@ -94,15 +109,7 @@ class RelaxedBernoulli(_Relaxed):
     probs, logits    as in Bernoulli; pass one of them
     """
 
-    def __init__(
-        self,
-        temperature: Any,
-        probs: float | Tensor | None = None,
-        logits: float | Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = _LogitOfRelaxed(temperature, Bernoulli(probs, logits, validate_args))
-        super().__init__(base, SigmoidTransform(), validate_args)
+    _parts = (Bernoulli, _LogitOfRelaxed, SigmoidTransform)
 
 
 class RelaxedOneHotCategorical(_Relaxed):
@@ -113,13 +120,4 @@ class RelaxedOneHotCategorical(_Relaxed):
     """
 
     support = c.simplex
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = _LogOfRelaxed(temperature, OneHotCategorical(probs, logits, validate_args))
-        super().__init__(base, ExpTransform(), validate_args)
+    _parts = (OneHotCategorical, _LogOfRelaxed, ExpTransform)

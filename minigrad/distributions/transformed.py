@@ -19,11 +19,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
-from minigrad.distributions.distribution import Distribution, kl_divergence
+from minigrad.distributions.distribution import Distribution, _missing, kl_divergence
 from minigrad.distributions.multivariate import Independent
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.nn.functional import softplus
@@ -99,11 +98,7 @@ class Transform:
         """log abs(dy/dx)"""
         raise NotImplementedError
 
-    def _call(self, x: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        raise NotImplementedError
+    _call = _inverse = _missing("")  # the formulas for y and for x, which a subclass defines
 
     def __eq__(self, other: object) -> bool:
         return self is other or (self._parameter_free and type(self) is type(other))
@@ -128,11 +123,8 @@ class _InverseTransform(Transform):
         """The original transform."""
         return self._forward
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self._forward._inv_call(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self._forward(y)
+    _call = lambda self, x: self._forward._inv_call(x)
+    _inverse = lambda self, y: self._forward(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
@@ -153,8 +145,8 @@ class AffineTransform(Transform):
         self.domain = self.codomain = c.independent(c.real, event_dim) if event_dim else c.real
         self.sign = scale.sign() if isinstance(scale, Tensor) else 1 if scale > 0 else -1
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
+    _call = lambda self, x: self.loc + self.scale * x
+    _inverse = lambda self, y: (y - self.loc) / self.scale
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AffineTransform):
@@ -163,9 +155,6 @@ class AffineTransform(Transform):
         return all(np.array_equal(getattr(a, "array", a), getattr(b, "array", b)) for a, b in pairs)
 
     __hash__ = Transform.__hash__
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
@@ -186,11 +175,8 @@ class ExpTransform(_Elementary):
 
     codomain = c.positive
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _call = lambda self, x: x.exp()
+    _inverse = lambda self, y: y.log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
@@ -202,11 +188,8 @@ class SigmoidTransform(_Elementary):
 
     codomain = c.unit_interval
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.sigmoid()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log() - (-y).log1p()
+    _call = lambda self, x: x.sigmoid()
+    _inverse = lambda self, y: y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
@@ -218,11 +201,8 @@ class TanhTransform(_Elementary):
 
     codomain = c.interval(-1.0, 1.0)
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
+    _call = lambda self, x: x.tanh()
+    _inverse = lambda self, y: y.atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
@@ -265,10 +245,8 @@ class TransformedDistribution(Distribution):
         axes = len(self._event_shape) - each.event_dim
         return c.independent(each, axes) if axes > 0 else each
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw samples. Gradients do not flow through them."""
-        with no_grad():
-            return self._apply_transforms(self.base_dist.sample(sample_shape))
+    def _sample(self, sample_shape: Sequence[int]) -> Tensor:
+        return self._apply_transforms(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples as a function of the parameters, so that gradients flow through them."""
@@ -337,11 +315,8 @@ class LogNormal(TransformedDistribution):
         self.loc, self.scale = base.loc, base.scale
         super().__init__(base, ExpTransform(), validate_args)
 
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
-
-    def _mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
+    _entropy = lambda self: self.base_dist.entropy() + self.loc
+    _mode = lambda self: (self.loc - self.scale.square()).exp()
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         square = self.scale**2

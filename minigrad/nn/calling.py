@@ -35,15 +35,14 @@ from minigrad.nn.registry import Hooks, Registry, new_hooks
 def added(
     hooks: Hooks,
     when: str,
-    hook: Callable[..., Any],
+    hook: Any,
     prepend: bool = False,
-    with_kwargs: bool = False,
-    always: bool = False,
     handle_type: type[RemovableHandle] = RemovableHandle,
+    **marks: bool,
 ) -> RemovableHandle:
-    """Add a hook after the existing hooks of this kind, or before them."""
-    handle = handle_type(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
-    for mark, enabled in (("with_kwargs", with_kwargs), ("always", always)):
+    """Add a hook after the existing hooks of this kind, or before them. The marks: "with_kwargs" and "always"."""
+    handle = handle_type(hooks[when], hook, [hooks[mark] for mark in marks])
+    for mark, enabled in marks.items():
         if enabled:
             hooks[mark][handle.id] = True
     if prepend:
@@ -127,14 +126,12 @@ class Called(Registry):
     def _call_pre_hook(
         self, key: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if key not in self._all_hooks("with_kwargs"):
-            given = hook(self, args)
-            if given is not None:
-                args = given if isinstance(given, tuple) else (given,)
-            return args, kwargs
-        given = hook(self, args, kwargs)
+        with_kwargs = key in self._all_hooks("with_kwargs")
+        given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
         if given is None:
             return args, kwargs
+        if not with_kwargs:
+            return (given if isinstance(given, tuple) else (given,)), kwargs
         if not isinstance(given, tuple) or len(given) != 2:
             raise RuntimeError(
                 "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
@@ -152,8 +149,7 @@ class Called(Registry):
     # ------------------------------------------------------------------ registering
 
     def _get_call_hooks(self) -> Hooks:
-        hooks: Hooks = self.__dict__.setdefault("_call_hooks", new_hooks())
-        return hooks
+        return self.__dict__.setdefault("_call_hooks", new_hooks())
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -165,7 +161,7 @@ class Called(Registry):
         prepend       run it before the existing hooks
         with_kwargs   call hook(module, args, kwargs), which returns None or (args, kwargs)
         """
-        return added(self._get_call_hooks(), "before", hook, prepend, with_kwargs)
+        return added(self._get_call_hooks(), "before", hook, prepend, with_kwargs=with_kwargs)
 
     def register_forward_hook(
         self,
@@ -190,7 +186,8 @@ class Called(Registry):
         minigrad.Size([1, 3])
         >>> handle.remove()
         """
-        return added(self._get_call_hooks(), "after", hook, prepend, with_kwargs, always_call)
+        hooks = self._get_call_hooks()
+        return added(hooks, "after", hook, prepend, with_kwargs=with_kwargs, always=always_call)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -232,7 +229,7 @@ class HandleOfAll(RemovableHandle):
 
 def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
     Called._call_hooks = OF_ALL_MODULES  # a class attribute, for modules without hooks of their own
-    return added(OF_ALL_MODULES, when, hook, **marks, handle_type=HandleOfAll)
+    return added(OF_ALL_MODULES, when, hook, handle_type=HandleOfAll, **marks)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

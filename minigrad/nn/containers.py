@@ -47,12 +47,9 @@ class _IndexedModules(_List):
     def _all(self) -> list[Any]:
         return [module for _, module in self._own_named(MODULE)]
 
-    def _names(self) -> list[str]:
-        return [name for name, _ in self._own_named(MODULE)]
-
     def _renumber(self, modules: list[Any]) -> None:
         """Replace all modules by these, with the names "0", "1", ..."""
-        for name in self._names():
+        for name in list(self._modules):
             delattr(self, name)
         for k, module in enumerate(modules):
             self.add_module(str(k), module)
@@ -79,7 +76,7 @@ class _IndexedModules(_List):
         return type(self)(module for _, module in named)
 
     def __setitem__(self, index: int, module: Module) -> None:
-        names = self._names()
+        names = list(self._modules)
         setattr(self, names[checked_index(len(names), index)], module)
 
     def insert(self, index: int, module: Module) -> Any:
@@ -203,13 +200,7 @@ class ModuleList(_IndexedModules):
 
 
 class _Dict(Module):
-    """The base class of the dict-like containers."""
-
-    def __getitem__(self, key: str) -> Any:
-        raise NotImplementedError
-
-    def __delitem__(self, key: str) -> None:
-        raise NotImplementedError
+    """The base class of the dict-like containers, which define `keys` and what an index does."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -220,21 +211,21 @@ class _Dict(Module):
     def __contains__(self, key: str) -> bool:
         return key in self.keys()
 
-    def items(self) -> Iterable[tuple[str, Any]]:
+    def items(self: Any) -> Iterable[tuple[str, Any]]:
         """The names and entries."""
         return {key: self[key] for key in self.keys()}.items()
 
-    def values(self) -> Iterable[Any]:
+    def values(self: Any) -> Iterable[Any]:
         """The entries."""
         return {key: self[key] for key in self.keys()}.values()
 
-    def pop(self, key: str) -> Any:
+    def pop(self: Any, key: str) -> Any:
         """Remove an entry and return it."""
         value = self[key]
         del self[key]
         return value
 
-    def clear(self) -> None:
+    def clear(self: Any) -> None:
         """Remove all entries."""
         for key in list(self.keys()):
             del self[key]

@@ -5,7 +5,6 @@ the same for every window. So a pattern that is learned at one position is recog
 positions, and there are few parameters.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +13,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
-from minigrad.nn import init
-from minigrad.nn.linear import add_parameters
-from minigrad.nn.module import Module
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.linear import _Weighted, add_parameters
 
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -28,13 +24,11 @@ def each_axis(value: Any, axes: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
 
 
-class _ConvNd(Module):
+class _ConvNd(_Weighted):
     """The base class of Conv1d and Conv2d."""
 
     axes: int
     transposed = False
-    weight: Parameter
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -69,10 +63,9 @@ class _ConvNd(Module):
     def _check(self) -> None:
         if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if self.in_channels % self.groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if self.out_channels % self.groups:
-            raise ValueError("out_channels must be divisible by groups")
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(f"{name} must be divisible by groups")
         if isinstance(self.padding, str) and self.padding not in PADDINGS:
             raise ValueError(
                 f"Invalid padding string {self.padding!r}, should be one of {PADDINGS}"
@@ -83,15 +76,6 @@ class _ConvNd(Module):
             raise ValueError(
                 f"padding_mode must be one of {PADDING_MODES}, but got padding_mode='{self.padding_mode}'"
             )
-
-    def reset_parameters(self) -> None:
-        """Initialize the parameters again."""
-        # As in Linear, the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        fan_in = math.prod(self.weight.shape[1:])
-        if self.bias is not None:
-            bound = 1 / math.sqrt(fan_in) if fan_in else 0
-            init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""

@@ -57,6 +57,7 @@ class WithFields:
 
     _first: ClassVar[str]  # the parameter before the fields
     _fields: ClassVar[dict[str, Any]] = {}  # the annotated settings and their defaults
+    _types: ClassVar[dict[str, Any]] = {}  # and their annotations
     _set_up: ClassVar[Any]  # called with the first argument and a dict of the others
 
     def __init_subclass__(cls, also: str | None = None, **options: object) -> None:
@@ -64,7 +65,7 @@ class WithFields:
         if also is None:
             return
         own, types = taken_fields(cls)
-        cls._fields = cls._fields | own
+        cls._fields, cls._types = cls._fields | own, cls._types | types
         last = []
         for parameter in also.split(", ") if also else []:
             switch = "None" if parameter in SELECT else "False"
@@ -73,4 +74,4 @@ class WithFields:
         names = [*cls._fields, *[text.partition("=")[0] for text in last if text != "*"]]
         body = f"    self._set_up({cls._first}, dict({', '.join(f'{n}={n}' for n in names)}))\n"
         parameters = [cls._first, *parameters_of(cls._fields), *last]
-        define_methods(cls, types, {}, __init__=(parameters, body))
+        define_methods(cls, cls._types, {}, __init__=(parameters, body))

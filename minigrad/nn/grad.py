@@ -13,72 +13,59 @@ from minigrad.autograd.reverse_ad import grad
 from minigrad.core.modes import enable_grad, is_grad_enabled
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
+from minigrad.nn.functional.arguments import for_axes
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight"]
 
 Numbers = int | Sequence[int]
 
 
-def conv1d_input(
-    input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Numbers = 1,
+def _input(
+    axes: int, input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Numbers = 1,
     padding: Numbers | str = 0, dilation: Numbers = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """The gradient of conv1d with respect to its input. See `conv2d_input`."""
-    return _of_input(F.conv1d, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv1d_weight(
-    input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Numbers = 1,
-    padding: Numbers | str = 0, dilation: Numbers = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """The gradient of conv1d with respect to its weight. See `conv2d_weight`."""
-    return _of_weight(F.conv1d, input, weight_size, grad_output, stride, padding, dilation, groups)
-
-
-def conv2d_input(
-    input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Numbers = 1,
-    padding: Numbers | str = 0, dilation: Numbers = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """The gradient of conv2d with respect to its input.
+    """The gradient of a convolution with respect to its input.
 
     input_size    the shape of the input
     weight        the kernels
-    grad_output   the gradient of the result of conv2d, with its shape
+    grad_output   the gradient of the result of the convolution, with its shape
 
-    The other arguments are those of conv2d.
+    The other arguments are those of the convolution.
 
     >>> import minigrad
     >>> conv2d_input((1, 1, 2, 2), minigrad.tensor([[[[3.0]]]]), minigrad.ones(1, 1, 2, 2))
     tensor([[[[3., 3.],
               [3., 3.]]]])
     """
-    return _of_input(F.conv2d, input_size, weight, grad_output, stride, padding, dilation, groups)
+    convolve = (F.conv1d, F.conv2d)[axes - 1]
+    linear = lambda x: convolve(x, weight, None, stride, padding, dilation, groups)
+    return _derivative(linear, weight.new_zeros(input_size), grad_output)
 
 
-def conv2d_weight(
-    input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Numbers = 1,
+conv1d_input, conv2d_input = for_axes(_input, "conv{}d_input")
+
+
+def _weight(
+    axes: int, input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Numbers = 1,
     padding: Numbers | str = 0, dilation: Numbers = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """The gradient of conv2d with respect to its weight.
+    """The gradient of a convolution with respect to its weight.
 
     weight_size   the shape of the kernels
-    grad_output   the gradient of the result of conv2d, with its shape
+    grad_output   the gradient of the result of the convolution, with its shape
 
-    The other arguments are those of conv2d.
+    The other arguments are those of the convolution.
 
     >>> import minigrad
     >>> conv2d_weight(minigrad.ones(1, 1, 2, 2), (1, 1, 1, 1), minigrad.ones(1, 1, 2, 2))
     tensor([[[[4.]]]])
     """
-    return _of_weight(F.conv2d, input, weight_size, grad_output, stride, padding, dilation, groups)
+    convolve = (F.conv1d, F.conv2d)[axes - 1]
+    linear = lambda w: convolve(input, w, None, stride, padding, dilation, groups)
+    return _derivative(linear, input.new_zeros(weight_size), grad_output)
 
 
-def _of_input(convolve: Any, size: Sequence[int], w: Tensor, g: Tensor, *settings: Any) -> Tensor:
-    return _derivative(lambda x: convolve(x, w, None, *settings), w.new_zeros(size), g)
-
-
-def _of_weight(convolve: Any, x: Tensor, size: Sequence[int], g: Tensor, *settings: Any) -> Tensor:
-    return _derivative(lambda w: convolve(x, w, None, *settings), x.new_zeros(size), g)
+conv1d_weight, conv2d_weight = for_axes(_weight, "conv{}d_weight")
 
 
 def _derivative(linear: Any, at: Tensor, g: Tensor) -> Tensor:

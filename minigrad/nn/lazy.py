@@ -98,14 +98,13 @@ class _LazyConv(_Lazy):
         self.out_channels = out_channels
         self._remove_shapes()
 
-    def initialize_parameters(self, input: Tensor) -> None:
+    def initialize_parameters(self: Any, input: Tensor) -> None:
         """Set in_channels to the size of the channel axis."""
-        layer: Any = self
-        if input.ndim != layer.axes + 1:
-            check_batched(type(self).__name__, layer.axes, input)
-        layer.in_channels = input.shape[-layer.axes - 1]
-        layer._check()
-        self._materialize(layer._weight_shape(), (layer.out_channels,))
+        if input.ndim != self.axes + 1:
+            check_batched(type(self).__name__, self.axes, input)
+        self.in_channels = input.shape[-self.axes - 1]
+        self._check()
+        self._materialize(self._weight_shape(), (self.out_channels,))
 
 
 class LazyConv1d(_LazyConv, Conv1d):
@@ -141,14 +140,13 @@ class _LazyBatchNorm(_Lazy):
             layer.running_mean = UninitializedBuffer(layer.running_mean)
             layer.running_var = UninitializedBuffer(layer.running_var)
 
-    def initialize_parameters(self, input: Tensor) -> None:
+    def initialize_parameters(self: Any, input: Tensor) -> None:
         """Set num_features to the number of channels."""
-        layer: Any = self
-        n = layer.num_features = input.shape[1]
+        n = self.num_features = input.shape[1]
         for name, start in (("running_mean", 0.0), ("running_var", 1.0)):
-            buffer = getattr(layer, name)
+            buffer = getattr(self, name)
             if buffer is not None and not buffer.array.size:
-                setattr(layer, name, buffer.new_full((n,), start))
+                setattr(self, name, buffer.new_full((n,), start))
         self._materialize((n,), (n,))
 
 

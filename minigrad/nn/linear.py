@@ -13,6 +13,7 @@ from typing import Self
 from minigrad.core import modes
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Shape
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.creation import empty
@@ -23,10 +24,7 @@ from minigrad.nn.parameter import Parameter
 
 
 def add_parameters(
-    module: Module,
-    device: DeviceLike = None,
-    dtype: DTypeLike = None,
-    **shapes: tuple[int, ...] | None,
+    module: Module, device: DeviceLike, dtype: DTypeLike, **shapes: Shape | None
 ) -> None:
     """Register uninitialized parameters of these shapes; None in place of a shape registers no parameter."""
     for name, shape in shapes.items():
@@ -45,7 +43,23 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class _Weighted(Module):
+    """A layer with a weight, whose rows belong to the outputs, and a bias or none."""
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Initialize the parameters again."""
+        # With a = sqrt(5), leaky_relu's gain is 1/sqrt(3), so the bound is 1/sqrt(n), where n is the size of a row.
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        n = math.prod(self.weight.shape[1:])
+        if self.bias is not None:
+            bound = 1 / math.sqrt(n) if n else 0
+            init.uniform_(self.bias, -bound, bound)
+
+
+class Linear(_Weighted):
     """x @ weight.T + bias
 
     input     (..., in_features)
@@ -68,9 +82,6 @@ class Linear(Module):
 
     _shown = ("in_features=", "out_features=", "bias=")
 
-    weight: Parameter
-    bias: Parameter | None
-
     def __init__(
         self,
         in_features: int,
@@ -85,20 +96,12 @@ class Linear(Module):
         add_parameters(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Initialize the parameters again."""
-        # With a = sqrt(5), leaky_relu's gain is 1/sqrt(3), so the bound is 1/sqrt(in_features).
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
-            init.uniform_(self.bias, -bound, bound)
-
     def forward(self, input: Tensor) -> Tensor:
         """(..., in_features) to (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
 
-class Bilinear(Module):
+class Bilinear(_Weighted):
     """x1 @ weight[k] @ x2 + bias[k], for each output k
 
     input1    (..., in1_features)
@@ -111,9 +114,6 @@ class Bilinear(Module):
     """
 
     _shown = ("in1_features=", "in2_features=", "out_features=", "bias=")
-
-    weight: Parameter
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -220,6 +220,11 @@ class Embedding(_Table):
     minigrad.Size([2, 4, 3])
     """
 
+    _shown = ("num_embeddings", "embedding_dim")
+    _shown_if_not = {
+        "padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False,
+    }  # fmt: skip
+
     @classmethod
     def from_pretrained(
         cls,
@@ -246,13 +251,6 @@ class Embedding(_Table):
         """Integers (...) to rows (..., embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text(
-            "num_embeddings", "embedding_dim", padding_idx=None, max_norm=None, norm_type=2,
-            scale_grad_by_freq=False, sparse=False,
-        )  # fmt: skip
 
 
 class EmbeddingBag(_Table):

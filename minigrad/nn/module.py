@@ -200,10 +200,13 @@ class Module(Stateful, Called):
     # ------------------------------------------------------------------ printing
 
     _shown: tuple[str, ...] | None = ()  # the attributes to show in the repr, for _settings_text
+    _shown_if_not: dict[
+        str, Any
+    ] = {}  # those to show if they differ from the default, and the default
 
     def extra_repr(self) -> str:
         """The settings, as shown in the repr of a model. A class can define its own."""
-        return self._settings_text(*self._shown or ())
+        return self._settings_text(*self._shown or (), **self._shown_if_not)
 
     def _settings_text(self, *always: str, **usual: object) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".

@@ -29,6 +29,9 @@ class RNNBase(_Recurrent):
     """The base class of RNN, LSTM and GRU. It loops over the sequence."""
 
     _goes_through_sequence = True  # a tape shows the iterations of its loop as time steps
+    _shown_if_not = {
+        "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -255,13 +258,6 @@ class RNNBase(_Recurrent):
             raise ValueError("proj_size has to be smaller than hidden_size")
         if self.proj_size and self.mode != "LSTM":
             _refuse_projection("proj_size")
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text(
-            "input_size", "hidden_size", proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
-            bidirectional=False,
-        )  # fmt: skip
 
 
 def _refuse_projection(*settings: str) -> None:

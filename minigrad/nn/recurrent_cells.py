@@ -101,6 +101,8 @@ def as_states(hx: Any, n_states: int) -> State:
 class _Recurrent(Module):
     """The base class of cells and layers."""
 
+    _shown = ("input_size", "hidden_size")
+
     hidden_size: int
 
     def reset_parameters(self) -> None:
@@ -121,6 +123,8 @@ class RNNCellBase(_Recurrent):
     >>> RNNCellBase(3, 2, bias=False, num_chunks=4).weight_hh.shape
     minigrad.Size([8, 2])
     """
+
+    _shown_if_not = {"bias": True}
 
     weight_ih: Parameter
     weight_hh: Parameter
@@ -145,10 +149,6 @@ class RNNCellBase(_Recurrent):
             bias_ih=of_bias, bias_hh=of_bias,
         )  # fmt: skip
         self.reset_parameters()
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text("input_size", "hidden_size", bias=True)
 
 
 class _Cell(RNNCellBase):
@@ -220,6 +220,8 @@ class RNNCell(_Cell):
     Source: Elman, Finding Structure in Time (1990).
     """
 
+    _shown_if_not = {"bias": True, "nonlinearity": "tanh"}
+
     def __init__(
         self,
         input_size: int,
@@ -238,10 +240,6 @@ class RNNCell(_Cell):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return super().forward(input, hx)
-
-    def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the defaults."""
-        return self._settings_text("input_size", "hidden_size", bias=True, nonlinearity="tanh")
 
 
 class LSTMCell(_Cell):

@@ -107,18 +107,14 @@ def _with_tied_names(own: State, given: State) -> State:
 
 def _check_names(module: Module, own: State, given: State) -> None:
     """Raise an error unless the given names are exactly the names of the module."""
-    wrong = [
-        f"{kind} key(s): {', '.join(map(repr, sorted(names)))}."
-        for kind, names in (
-            ("Unexpected", given.keys() - own.keys()),
-            ("Missing", own.keys() - given.keys()),
-        )
-        if names
-    ]
+    wrong = ""
+    unexpected, missing = given.keys() - own.keys(), own.keys() - given.keys()
+    for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+        if names:
+            wrong += f" {kind} key(s): {', '.join(map(repr, sorted(names)))}."
     if wrong:
-        raise RuntimeError(
-            f"Error(s) in calling functional_call for {type(module).__name__}: {' '.join(wrong)}"
-        )
+        what = f"functional_call for {type(module).__name__}"
+        raise RuntimeError(f"Error(s) in calling {what}:{wrong}")
 
 
 NOTHING = object()  # stands for an attribute that does not exist
@@ -134,22 +130,12 @@ def _swapped_tensors(module: Module, tensors: dict[str, Tensor]) -> Iterator[Non
     swaps: list[tuple[str, Module, Any]] = []
     try:
         for name, value in tensors.items():
-            owner = _owner(module, name)
+            owner = module.get_submodule(name.rpartition(".")[0])
             swaps.append((name, owner, _swap_attribute(owner, name, value)))
         yield
     finally:
         for name, owner, before in reversed(swaps):
             tensors[name] = _swap_attribute(owner, name, before)
-
-
-def _owner(module: Module, name: str) -> Module:
-    """The submodule that owns the tensor with this name."""
-    for part in name.split(".")[:-1]:
-        inner = getattr(module, part, None)
-        if not isinstance(inner, Module):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
-        module = inner
-    return module
 
 
 def _swap_attribute(owner: Module, name: str, value: Any) -> Any:

@@ -140,14 +140,8 @@ class _Loss(FunctionLayer, of=None):
     _shown = ()
     _not_kept = ("size_average", "reduce")
 
-    def _keep(
-        self,
-        *,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        **arguments: Any,
-    ) -> None:
+    def _keep(self, *, reduction: str = "mean", **arguments: Any) -> None:
+        size_average, reduce = (arguments.pop(name, None) for name in self._not_kept)
         for name in ("weight", "pos_weight"):
             if name in arguments:
                 self.register_buffer(name, arguments.pop(name))
@@ -456,8 +450,7 @@ class _CircularPad(_Pad, mode="circular"):
             raise ValueError(
                 f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input)"
             )
-        z: Tensor = super().forward(input)
-        return z
+        return super().forward(input)
 
 
 class CircularPad1d(_CircularPad, mode="circular"):

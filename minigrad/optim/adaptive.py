@@ -57,8 +57,19 @@ def _moments(b: Block, rest1: Array, keep: Array, rest2: Array) -> Sequence[Arra
     return m, v
 
 
+class _LikeAdam(Elementwise, also=""):
+    """The settings of Adam and its variants, which keep moving averages of the gradients and of their sizes."""
+
+    slots = AVERAGES
+
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+
+
 class Adam(
-    Elementwise,
+    _LikeAdam,
     also="*, foreach, maximize, capturable, differentiable, fused, decoupled_weight_decay",
 ):
     """Adam: momentum, and an adaptive step size for each value.
@@ -99,10 +110,6 @@ class Adam(
 
     _order = "lr betas eps weight_decay amsgrad maximize"
 
-    lr: float | Tensor = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     amsgrad: bool = False
 
     def _adjust(self, settings: dict[str, Any]) -> None:
@@ -440,7 +447,7 @@ class Adadelta(Elementwise, also="foreach, *, capturable, maximize, differentiab
         return d
 
 
-class Adamax(Elementwise, also="foreach, *, maximize, differentiable, capturable"):
+class Adamax(_LikeAdam, also="foreach, *, maximize, differentiable, capturable"):
     """Adamax: Adam with a decaying maximum of abs(g) instead of the root mean square.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -458,9 +465,6 @@ class Adamax(Elementwise, also="foreach, *, maximize, differentiable, capturable
     slots = {"exp_avg": 0.0, "exp_inf": 0.0}
 
     lr: float | Tensor = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
@@ -479,7 +483,7 @@ class Adamax(Elementwise, also="foreach, *, maximize, differentiable, capturable
 
 
 class NAdam(
-    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+    _LikeAdam, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
 ):
     """NAdam: Adam with Nesterov momentum, which applies the next step's momentum in advance.
 
@@ -496,14 +500,10 @@ class NAdam(
     Source: Dozat, Incorporating Nesterov Momentum into Adam (2016).
     """
 
-    slots = AVERAGES
     counters = {"step": 0.0, "mu_product": 1.0}
     _order = "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize"
 
     lr: float | Tensor = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     momentum_decay: float = 4e-3
 
     def _mu(self, t: float, group: Group) -> float:
@@ -533,7 +533,7 @@ class NAdam(
 
 
 class RAdam(
-    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+    _LikeAdam, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
 ):
     """RAdam: Adam that does not divide until v averages enough gradients to be reliable.
 
@@ -552,13 +552,7 @@ class RAdam(
     Rate and Beyond (2020).
     """
 
-    slots = AVERAGES
     _order = "lr betas eps weight_decay maximize foreach capturable"
-
-    lr: float | Tensor = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]

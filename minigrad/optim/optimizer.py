@@ -240,13 +240,10 @@ class Optimizer:
         """
         for hook in self._hooks["before_saving"].values():
             hook(self)
-        number: dict[int, int] = {}
+        params = [p for group in self.param_groups for p in group["params"]]
+        number = {id(p): k for k, p in reversed(list(enumerate(params)))}  # of its first place
         groups = []
-        start = 0
         for group in self.param_groups:
-            for k, p in enumerate(group["params"], start):
-                number.setdefault(id(p), k)
-            start += len(group["params"])
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [number[id(p)] for p in group["params"]]
             groups.append(packed)

@@ -157,12 +157,11 @@ class SWALR(LRScheduler):
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """Interpolate between the initial rate and swa_lr.
 
         The initial rate is computed from the current rate, because other schedulers may change it.
         """
-        self._warn_unless_stepping()
         step = max(1, self._step_count - 1) if self.anneal_epochs == 0 else self._step_count - 1
         before, now = self._progress(step - 1), self._progress(step)
         rates = []

@@ -66,8 +66,8 @@ def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
         "applied": applied,
         "check": CHECKS.get(op),
         "normalize_one": normalize_one,
+        "ops": ops,
     }
-    scope["ops"] = ops
     f: Any = compiled(f"nn.functional.{name}", source, scope)[name]
     types = {k: float if v is REQUIRED else type(v) for k, v in public.items()}
     types |= {"inplace": bool} if inplace else {}

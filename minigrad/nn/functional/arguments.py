@@ -21,8 +21,14 @@ Loss = TypeVar("Loss", bound=Callable[..., Tensor])
 KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def for_axes(compute: Callable[Concatenate[int, P], R]) -> tuple[Callable[P, R], Callable[P, R]]:
-    """Make conv1d and conv2d from _conv, whose first argument is the number of axes."""
+def for_axes(
+    compute: Callable[Concatenate[int, P], R], name: str = ""
+) -> tuple[Callable[P, R], Callable[P, R]]:
+    """Make conv1d and conv2d from _conv, whose first argument is the number of axes.
+
+    name   their names, such as "conv{}d_input", if they are not that of the function with 1d and 2d
+    """
+    pattern = name or f"{compute.__name__.strip('_')}{{}}d"
 
     def of(axes: int) -> Callable[P, R]:
         @wraps(compute)
@@ -30,7 +36,7 @@ def for_axes(compute: Callable[Concatenate[int, P], R]) -> tuple[Callable[P, R],
             return compute(axes, *args, **kwargs)
 
         own: Any = called
-        own.__name__ = own.__qualname__ = f"{compute.__name__.strip('_')}{axes}d"
+        own.__name__ = own.__qualname__ = pattern.format(axes)
         signature = inspect.signature(compute)
         own.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
         return called

@@ -111,11 +111,11 @@ def multi_head_attention_forward(
     >>> output[0, 0], weights[0, 0]
     (tensor([4., 4., 4., 4.]), tensor([0.5000, 0.5000]))
     """
-    sizes = embed_dim_to_check, num_heads
-    _check_attention(query, key, value, key_padding_mask, *sizes, use_separate_proj_weight)
-    _check_mask(query, key, attn_mask, num_heads, is_causal)
+    given = (query, key, value)
+    _check_inputs(*given, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    _check_masks(query, key, key_padding_mask, attn_mask, num_heads, is_causal)
     batched, together = query.ndim == 3, query is key and key is value
-    inputs = [x.transpose(0, 1) if batched else x.unsqueeze(0) for x in (query, key, value)]
+    inputs = [x.transpose(0, 1) if batched else x.unsqueeze(0) for x in given]
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
     weights = separate if use_separate_proj_weight else in_proj_weight
     q, k, v = _projected(inputs, together, weights, in_proj_bias)
@@ -238,10 +238,15 @@ def _additive(mask: Tensor, name: str, dtype: Dtype) -> Tensor:
     return mask
 
 
-def _check_mask(
-    query: Tensor, key: Tensor, mask: Tensor | None, heads: int, is_causal: bool
-) -> None:
-    """Raise an error for a hint without a mask, and for masks of heads that do not fit a query without a batch."""
+def _check_masks(
+    query: Tensor, key: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int, is_causal: bool
+) -> None:  # fmt: skip
+    """Raise an error for a hint without a mask, and for masks that do not fit a query with or without a batch."""
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D "
+            "tensor instead"
+        )
     if is_causal and mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. To fix it, make a mask with "
@@ -254,15 +259,10 @@ def _check_mask(
         )
 
 
-def _check_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    padding: Tensor | None,
-    e: int,
-    heads: int,
-    separate: bool,
+def _check_inputs(
+    query: Tensor, key: Tensor, value: Tensor, e: int, heads: int, separate: bool
 ) -> None:
+    """Raise an error unless the shapes of query, key and value belong together."""
     if query.ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
@@ -282,9 +282,4 @@ def _check_attention(
     if key.shape[compared] != value.shape[compared]:
         raise AssertionError(
             f"key shape {Size(key.shape)} does not match value shape {Size(value.shape)}"
-        )
-    if padding is not None and padding.ndim != query.ndim - 1:
-        raise AssertionError(
-            f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D "
-            "tensor instead"
         )

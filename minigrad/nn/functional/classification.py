@@ -329,7 +329,8 @@ def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, 
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
     values = np.asarray(target)  # while recording a program, the values of the example input
-    if beyond(values, n):
+    some_outside = beyond(values, n)
+    if some_outside:
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():
             where = np.argwhere(bad)[0].tolist()
@@ -337,11 +338,7 @@ def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, 
                 f"Target {values[tuple(where)]} is out of bounds. With {n} classes a target is 0 to {n - 1}; "
                 f"this one is at row {', '.join(map(str, where)) or 0}."
             )
-        ignored = target == ignore_index
-    elif 0 <= ignore_index < n:
-        ignored = target == ignore_index
-    else:
-        ignored = None
+    ignored = target == ignore_index if some_outside or 0 <= ignore_index < n else None
     if ignored is not None:
         weights = (~ignored).astype(dtype)
         target = np.where(ignored, 0, target)

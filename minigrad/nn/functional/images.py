@@ -54,8 +54,7 @@ def pad(
             "negative output size."
         )
     if mode == "constant":
-        z: Tensor = ops.constant_pad_nd.apply(input, widths=widths, value=value or 0)
-        return z
+        return ops.constant_pad_nd.apply(input, widths=widths, value=value or 0)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in NUMPY_MODES:

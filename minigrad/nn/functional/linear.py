@@ -25,16 +25,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     bias     (m,)       or None
     returns  (..., m)
     """
-    z: Tensor
     if input.array.ndim == 2 and weight.array.ndim == 2:
         try:
             if bias is None:
-                z = ops.mm.apply(input, weight.t())
-            else:
-                z = ops.addmm.apply(bias, input, weight.t())
+                return ops.mm.apply(input, weight.t())
+            return ops.addmm.apply(bias, input, weight.t())
         except ShapeError as error:
             raise _wrong_features(input.shape, weight.shape, error) from None
-        return z
     if weight.ndim == 1:
         if bias is not None and (input.ndim == 2 or bias.ndim == 1):
             raise RuntimeError(

@@ -184,10 +184,10 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     axes = tuple(range(2, input.ndim))
-    for running, ddof in ((running_mean, 0), (running_var, 1)):
-        if running is not None:
-            now = input.array.var(axes, ddof=ddof) if ddof else input.array.mean(axes)
-            running.array[...] += momentum * (now.mean(0) - running.array)
+    if running_mean is not None:
+        _update_running(running_mean, input.array.mean(axes).mean(0), momentum)
+    if running_var is not None:
+        _update_running(running_var, input.array.var(axes, ddof=1).mean(0), momentum)
     return named(group_norm(input, input.shape[1] or 1, weight, bias, eps), "ViewBackward0")
 
 

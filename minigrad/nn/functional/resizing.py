@@ -27,13 +27,6 @@ ANY = ("nearest", "nearest-exact", "area")
 # The number of axes that a mode resizes.
 AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
-# PyTorch's names of the nodes, and the number of axes.
-NODES = {
-    "nearest": "UpsampleNearest{}D", "nearest-exact": "UpsampleNearestExact{}D", "linear": "UpsampleLinear{}D",
-    "bilinear": "UpsampleBilinear{}D", "bicubic": "UpsampleBicubic{}D", "trilinear": "UpsampleTrilinear{}D",
-    "area": "AdaptiveAvgPool{}D",
-}  # fmt: skip
-
 
 def interpolate(
     input: Tensor,
@@ -81,7 +74,9 @@ def interpolate(
             matrix = _weights(mode == "bicubic", n, m, step, align, antialias)
             z = ops.resample.apply(z, matrix=matrix, axis=axis)
             z = z.round().clamp(0, 255) if input.dtype == np.uint8 else z
-    node = f"{NODES[mode].format(axes)}{'Aa' if antialias else ''}Backward0"
+    # PyTorch's names of the nodes, such as UpsampleNearestExact2DBackward0.
+    kind = "AdaptiveAvgPool" if mode == "area" else f"Upsample{mode.title().replace('-', '')}"
+    node = f"{kind}{axes}D{'Aa' if antialias else ''}Backward0"
     return named(z.to(input.dtype) if wide else z, node)
 
 

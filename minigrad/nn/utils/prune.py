@@ -48,11 +48,7 @@ class BasePruningMethod(ComputedWeight):
     # remaining slices along `dim`; "global": the whole weight.
     PRUNING_TYPE = "unstructured"
     _tensor_name = ""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name of the weight."""
-        return self._tensor_name
+    name = property(lambda self: self._tensor_name)  # of the weight
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The new mask for the entries t. `default_mask` is their current mask. Subclasses define this."""

@@ -23,7 +23,6 @@ from minigrad.optim.lr_scheduler.scheduler import (
     _Factors,
     check_optimizer,
     for_each_group,
-    functions_for,
     set_value,
     settings,
 )
@@ -48,12 +47,11 @@ class LambdaLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
     ) -> None:
-        self.lr_lambdas: list[LrLambda] = functions_for(optimizer, lr_lambda)
+        self.lr_lambdas: list[LrLambda] = for_each_group("lr_lambdas", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """lr_0 * lr_lambda(last_epoch) for each group. The current rates are ignored."""
-        self._warn_unless_stepping()
         return [
             lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
         ]
@@ -65,14 +63,13 @@ class MultiplicativeLR(LambdaLR):
     def __init__(
         self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
     ) -> None:
-        for f in functions_for(optimizer, lr_lambda):
+        for f in for_each_group("lr_lambdas", optimizer, lr_lambda):
             if not callable(f):
                 raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
         super().__init__(optimizer, lr_lambda, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The current rates times lr_lambda(last_epoch). In the constructor, they do not change."""
-        self._warn_unless_stepping()
         if self._is_initial:
             return settings(self.optimizer, "lr")
         return [
@@ -87,12 +84,8 @@ class StepLR(_Factors, also="last_epoch=-1"):
     step_size: int
     gamma: float = 0.1
 
-    def _factor(self) -> float:
-        t = self.last_epoch
-        return 1.0 if t == 0 or t % self.step_size else self.gamma
-
-    def _cumulative_factor(self, t: int) -> float:
-        return self.gamma ** (t // self.step_size)
+    _factor = lambda self, t: 1.0 if t == 0 or t % self.step_size else self.gamma
+    _cumulative_factor = lambda self, t: self.gamma ** (t // self.step_size)
 
 
 class MultiStepLR(_Factors, also="last_epoch=-1"):
@@ -104,8 +97,7 @@ class MultiStepLR(_Factors, also="last_epoch=-1"):
     def _check(self) -> None:
         self.milestones = Counter(self.milestones)
 
-    def _factor(self) -> float:
-        return self.gamma ** self.milestones[self.last_epoch]
+    _factor = lambda self, t: self.gamma ** self.milestones[t]
 
     def _cumulative_factor(self, t: int) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
@@ -121,13 +113,12 @@ class ConstantLR(_Factors, also="last_epoch=-1"):
         if not 0 <= self.factor <= 1:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
 
-    def _factor(self) -> float:
-        if self.last_epoch == 0:
+    def _factor(self, t: int) -> float:
+        if t == 0:
             return self.factor
-        return 1.0 / self.factor if self.last_epoch == self.total_iters else 1.0
+        return 1.0 / self.factor if t == self.total_iters else 1.0
 
-    def _cumulative_factor(self, t: int) -> float:
-        return self.factor if t < self.total_iters else 1.0
+    _cumulative_factor = lambda self, t: self.factor if t < self.total_iters else 1.0
 
 
 class LinearLR(_Factors, also="last_epoch=-1"):
@@ -148,8 +139,7 @@ class LinearLR(_Factors, also="last_epoch=-1"):
         if not 0 <= self.end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
 
-    def _factor(self) -> float:
-        t = self.last_epoch
+    def _factor(self, t: int) -> float:
         if t == 0:
             return self.start_factor
         if self._is_initial or t > self.total_iters:
@@ -167,11 +157,8 @@ class ExponentialLR(_Factors, also="last_epoch=-1"):
 
     gamma: float
 
-    def _factor(self) -> float:
-        return 1.0 if self._is_initial else self.gamma
-
-    def _cumulative_factor(self, t: int) -> float:
-        return self.gamma**t
+    _factor = lambda self, t: 1.0 if self._is_initial else self.gamma
+    _cumulative_factor = lambda self, t: self.gamma**t
 
 
 class PolynomialLR(_Factors, also="last_epoch=-1"):
@@ -180,8 +167,7 @@ class PolynomialLR(_Factors, also="last_epoch=-1"):
     total_iters: int = 5
     power: float = 1.0
 
-    def _factor(self) -> float:
-        t = self.last_epoch
+    def _factor(self, t: int) -> float:
         if self._is_initial or t > self.total_iters:
             return 1.0
         left, before = 1.0 - t / self.total_iters, 1.0 - (t - 1) / self.total_iters
@@ -203,13 +189,12 @@ class CosineAnnealingLR(_Declared, also="last_epoch=-1"):
     T_max: int
     eta_min: float = 0.0
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
 
         There are two exceptions. Right after a minimum, c(t-1) is 0, so the rise from eta_min is
         computed from lr_0. A scheduler that resumes at a later epoch starts with the closed form.
         """
-        self._warn_unless_stepping()
         t, low = self.last_epoch, self.eta_min
         if self._is_initial:
             return settings(self.optimizer, "lr")
@@ -256,9 +241,8 @@ class CosineAnnealingWarmRestarts(_Declared, also="last_epoch=-1"):
         self.T_i = self.T_0
         self.T_cur: float = self.last_epoch
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates at T_cur, computed from the initial rates and not from the current ones."""
-        self._warn_unless_stepping()
         share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
@@ -378,9 +362,8 @@ class CyclicLR(_MovesMomentum):
             return 1.0
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else float(self.gamma**x)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of this step; also sets the momentum."""
-        self._warn_unless_stepping()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         rising = x <= self.step_ratio
@@ -458,9 +441,8 @@ class OneCycleLR(_MovesMomentum):
             )
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of this step; also sets the momentum."""
-        self._warn_unless_stepping()
         t = self.last_epoch
         if t > self.total_steps:
             raise ValueError(

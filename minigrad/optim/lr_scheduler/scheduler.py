@@ -19,7 +19,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from types import FunctionType, NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad, reports
@@ -77,7 +77,18 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates for `last_epoch`, one for each group, computed from the current rates."""
+        """The rates for `last_epoch`, one for each group, computed from the current rates.
+
+        For `step`. It warns if you call it yourself: the factor would be applied once more.
+        """
+        if not self._get_lr_called_within_step:
+            warn_user(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+            )
+        return self._rates()
+
+    def _rates(self) -> list[Any]:
+        """The formula of a scheduler, which `get_lr` returns."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
@@ -106,7 +117,7 @@ class LRScheduler:
         self._set(closed or self.get_lr)
 
     def _set(self, rates_of: Callable[[], list[Any]]) -> None:
-        """Set the rates that `rates_of` returns, without the warning of `_warn_unless_stepping`."""
+        """Set the rates that `rates_of` returns, without the warning of `get_lr`."""
         self._get_lr_called_within_step = True
         try:
             rates = rates_of()
@@ -129,13 +140,6 @@ class LRScheduler:
                 "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
                 "learning rate schedule is skipped. See more details at "
                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
-            )
-
-    def _warn_unless_stepping(self) -> None:
-        """Warn if the user calls get_lr directly: it would apply the factor once more."""
-        if not self._get_lr_called_within_step:
-            warn_user(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
             )
 
     def state_dict(self) -> dict[str, Any]:
@@ -180,20 +184,16 @@ class _Declared(WithFields, LRScheduler):
 class _Factors(_Declared):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
-    _factor()                lr of this epoch / lr of the previous epoch
+    _factor(t)               lr of epoch t / lr of the previous epoch
     _cumulative_factor(t)    lr of epoch t / initial lr: the product of the factors, in closed form
     """
 
-    def _factor(self) -> float:
-        raise NotImplementedError
+    _factor: ClassVar[Callable[..., float]]
+    _cumulative_factor: ClassVar[Callable[..., float]]
 
-    def _cumulative_factor(self, t: int) -> float:
-        raise NotImplementedError
-
-    def get_lr(self) -> list[Any]:
-        """The current rates times `_factor()`, one for each group."""
-        self._warn_unless_stepping()
-        factor = self._factor()
+    def _rates(self) -> list[Any]:
+        """The current rates times `_factor(last_epoch)`, one for each group."""
+        factor = self._factor(self.last_epoch)
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -231,14 +231,8 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
         self.optimizer = check_optimizer(optimizer)
-        n = len(optimizer.param_groups)
-        self.default_min_lr: float | None = None
-        if isinstance(min_lr, (list, tuple)):
-            if len(min_lr) != n:
-                raise ValueError(f"expected {n} min_lrs, got {len(min_lr)}")
-            self.min_lrs = list(min_lr)
-        else:
-            self.default_min_lr, self.min_lrs = min_lr, [min_lr] * n
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = for_each_group("min_lrs", optimizer, min_lr)
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = settings(optimizer, "lr")
@@ -331,14 +325,21 @@ def set_value(group: dict[str, Any], name: str, value: float) -> None:
 def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """Expand one value to a list with one entry per group, and check the length of a list."""
     n = len(optimizer.param_groups)
-    if not isinstance(value, (list, tuple)):
-        return [_copy_of(value) for _ in range(n)]
-    if len(value) != n:
-        raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-            f"param_groups has {n}."
-        )
-    return [_copy_of(v) for v in value]
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * n
+    if len(values) != n:
+        raise ValueError(WRONG_LENGTH.get(name, USUAL).format(name=name, n=n, given=len(values)))
+    return [_copy_of(v) for v in values]
+
+
+# PyTorch's messages about a list that has not one entry per group.
+WRONG_LENGTH = {
+    "lr_lambdas": "Expected {n} lr_lambdas, but got {given}",
+    "min_lrs": "expected {n} min_lrs, got {given}",
+}
+USUAL = (
+    "{name} must have the same length as optimizer.param_groups. {name} has {given} values, "
+    "param_groups has {n}."
+)
 
 
 def _state_of(value: Any) -> Any:
@@ -359,13 +360,3 @@ def _load_state(value: Any, saved: Any) -> None:
         value.load_state_dict(saved)
     elif saved is not None:
         vars(value).update(saved)
-
-
-def functions_for(optimizer: Optimizer, given: LrLambda | list[LrLambda]) -> list[LrLambda]:
-    """A list with one function for each group, from a function or such a list."""
-    n = len(optimizer.param_groups)
-    if not isinstance(given, (list, tuple)):
-        return [given] * n
-    if len(given) != n:
-        raise ValueError(f"Expected {n} lr_lambdas, but got {len(given)}")
-    return list(given)
