@@ -199,10 +199,9 @@ class Module(Stateful, Called):
 
     # ------------------------------------------------------------------ printing
 
-    _shown: tuple[str, ...] | None = ()  # the attributes to show in the repr, for _settings_text
-    _shown_if_not: dict[
-        str, Any
-    ] = {}  # those to show if they differ from the default, and the default
+    # For the repr: attributes that are always shown, and those that are shown if they differ from this default.
+    _shown: tuple[str, ...] | None = ()
+    _shown_if_not: dict[str, Any] = {}
 
     def extra_repr(self) -> str:
         """The settings, as shown in the repr of a model. A class can define its own."""
