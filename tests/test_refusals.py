@@ -20,9 +20,9 @@ class DirtyAndNotReturned(t.autograd.Function):
         return x * 2
 
 
-def with_a_hook_that_changes_the_type():
+def with_a_hook(hook):
     x = t.ones(2, requires_grad=True)
-    x.register_hook(lambda g: g.double())
+    x.register_hook(hook)
     x.sum().backward()
 
 
@@ -46,6 +46,9 @@ WRONG = [
     (lambda: LINEAR.load_state_dict(LINEAR), TypeError, "pass model.state_dict()"),
     (lambda: F.binary_cross_entropy_with_logits(X[:, :1], X[:, 0]), ValueError, "target.view_as(input)"),
     (lambda: t.utils.data.default_collate([None]), TypeError, "Does __getitem__ end with a return?"),
+    (lambda: t.nn.utils.rnn.pad_sequence([1, 2]), TypeError, "expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: B @ t.ones(2, 5, 3), RuntimeError, "[2, 5]. In x @ y, of shapes"),
+    (lambda: with_a_hook(lambda g: 3.0), TypeError, "expected Variable, but hook returned 'float'"),
     (lambda: t.where(X > 0, 1), TypeError, "where(condition, input, other)"),
     (lambda: t.softmax(X), TypeError, "Tensor.softmax() missing 1 required positional argument: 'dim'"),
     (lambda: X.transpose(0), TypeError, "Tensor.transpose() missing 1"),
@@ -87,7 +90,7 @@ WRONG = [
     (lambda: t.autograd.grad(LEAF.sum(), []), RuntimeError, "cannot be empty"),
     (lambda: setattr(LEAF, "grad", LEAF), RuntimeError, "as its own grad"),
     (lambda: setattr(LEAF, "data", NUMBERS), RuntimeError, "must be floating point"),
-    (with_a_hook_that_changes_the_type, RuntimeError, "changed the type of value"),
+    (lambda: with_a_hook(lambda g: g.double()), RuntimeError, "changed the type of value"),
     (lambda: DirtyAndNotReturned.apply(LEAF), RuntimeError, "were not returned as output"),
     (lambda: F.max_pool2d(IMAGE, 2, dilation=0), RuntimeError, "should be greater than zero"),
     (lambda: F.unfold(IMAGE, 2, padding=-1), RuntimeError, "negative padding"),

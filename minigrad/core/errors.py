@@ -413,8 +413,9 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
     elif len(x) > 1 and x[-2] == inner:
         fix = "x.T" if len(x) == 2 else "x.mT"
     shapes = "" if len(x) == len(y) == 2 else f", of shapes {x} and {y},"
+    words = _product_message(x, y)
     return ShapeError(
-        f"{_product_message(x, y)}: in x @ y{shapes} the last axis of x ({x[-1]}) "
+        f"{words}{' In' if words.endswith('.') else ': in'} x @ y{shapes} the last axis of x ({x[-1]}) "
         f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
         fix=fix,
     )

@@ -226,7 +226,7 @@ def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
         return before
     if not hasattr(given, "array"):
         raise TypeError(
-            f"a hook must return a Tensor or None, but returned {type(given).__name__}."
+            f"expected Variable, but hook returned '{type(given).__name__}': a hook returns a Tensor or None."
         )
     if before is not None and given.array.shape != before.array.shape:
         raise RuntimeError(

@@ -113,10 +113,18 @@ def load(
     try:
         with np.load(f, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
+        if any(name.endswith("/data.pkl") for name in members):
+            raise ValueError(
+                "it was written by torch.save. To convert it, run  minigrad.save({k: minigrad.tensor(v.numpy()) for "
+                "k, v in torch.load(f).items()}, g)  where PyTorch is installed."
+            )
         if "pickle" not in members:
             structure = json.loads(members.pop("structure").tobytes().decode())
     except (ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
-        raise RuntimeError(f"this file was not written by minigrad.save: {error}") from None
+        words = str(error)
+        if isinstance(error, KeyError) or "allow_pickle" in words:  # NumPy's advice is about its own function
+            words = "it is something else, such as a pickle."
+        raise RuntimeError(f"this file was not written by minigrad.save: {words}") from None
     if "pickle" in members:
         if weights_only:
             raise pickle.UnpicklingError(

@@ -181,6 +181,12 @@ def pad_sequence(
     xs = list(sequences)
     if not xs:
         raise RuntimeError("received an empty list of sequences")
+    for k, x in enumerate(xs):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}. To fix it, make tensors "
+                "of the sequences: minigrad.tensor(...)."
+            )
     longest = max(x.shape[0] for x in xs)
     padded = []
     for x in xs:
