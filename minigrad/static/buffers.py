@@ -264,11 +264,7 @@ class Buffers:
 
 def run_of(program: Program) -> dict[int, Any]:
     """Every value of the program, computed from its examples. We need their memory layouts."""
-    known = program.known_at_first([program.examples[i] for i in program.inputs])
-    with np.errstate(all="ignore"):
-        for line in program.instructions:
-            line.run(known, dry_run)
-    return known
+    return program.all_values([program.examples[i] for i in program.inputs], dry_run)
 
 
 def is_row(line: Instruction, values: list[Value]) -> bool:

@@ -23,7 +23,7 @@ Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import getsizeof
 from types import ModuleType
@@ -224,14 +224,13 @@ class Instruction:
 
     def renumbered(self, new: Callable[[int], int]) -> "Instruction":
         """The same instruction with its values renumbered."""
-        return Instruction(
-            self.op,
-            tuple(map(new, self.operands)),
-            resolved(self.settings, lambda i: Ref(new(i))) if self.refs else self.settings,
-            new(self.result),
-            self.stopped,
-            None if self.over is None else new(self.over),
-            None if self.history is None else new(self.history),
+        return replace(
+            self,
+            operands=tuple(map(new, self.operands)),
+            settings=resolved(self.settings, lambda i: Ref(new(i))) if self.refs else self.settings,
+            result=new(self.result),
+            over=None if self.over is None else new(self.over),
+            history=None if self.history is None else new(self.history),
         )
 
     @property
@@ -306,12 +305,12 @@ def slice_text(part: slice) -> str:
 class Forms:
     """Functions of higher modules that work on a program. Those modules set them when imported.
 
-    gradient      differentiate.gradient_program    insert    differentiate.insert
-    simplified    passes.simplified                 plan      codegen.BufferPlan
-    view          the module view, which imports everything that draws tapes
+    differentiated    differentiate.differentiated    insert    differentiate.insert
+    simplified        passes.simplified               plan      codegen.BufferPlan
+    view              the module view, which imports everything that draws tapes
     """
 
-    gradient: Callable[..., Any]
+    differentiated: Callable[..., Any]
     insert: Callable[..., Any]
     simplified: Callable[..., Any]
     plan: Callable[..., Any]
@@ -436,6 +435,16 @@ class Program:
         known = self.examples | {i: t.array for i, t in self.captured.items()}
         return known | dict(zip(self.inputs, inputs, strict=True))
 
+    def all_values(
+        self, inputs: Sequence[Array], compute: Function = forward_of
+    ) -> dict[int, Array]:
+        """Every value of the program for these inputs; `compute` gives the result of an instruction."""
+        known = self.known_at_first(inputs)
+        with np.errstate(all="ignore"):
+            for line in self.instructions:
+                line.run(known, compute)
+        return known
+
     def last_uses(self) -> dict[int, list[int]]:
         """Position of an instruction -> the results that it is the last to read."""
         last: dict[int, int] = {}
@@ -458,8 +467,24 @@ class Program:
     # ------------------------------------------------------------------ other forms
 
     def gradient(self, wrt: Wrt = None, *, seeded: bool = False) -> "Program":
-        """The program of the gradients: see `differentiate.gradient_program`."""
-        return forms.gradient(self, wrt, seeded=seeded)
+        """The program that computes the gradients of this program's output.
+
+        wrt       positions or names of inputs, one or several; None: all inputs that can have a gradient
+        seeded    if True, the new program also takes the gradient of each output, after the inputs.
+                  It then computes vector-Jacobian products. If False, the first output is
+                  differentiated, which must be a scalar
+        returns   a Program with the same inputs, whose outputs are the gradients, in the order of wrt
+
+        The result is simplified: no dead code, nothing computed twice.
+
+        >>> import minigrad
+        >>> from minigrad import static
+        >>> p = static.record(lambda x: (x * x).sum())(minigrad.ones(3))
+        >>> g = p.gradient(wrt=[0])
+        >>> g(minigrad.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 6.])
+        """
+        return forms.differentiated(self, wrt, seeded=seeded)[0]
 
     def simplified(self) -> "Program":
         """An equivalent program without dead code and repetitions, with constants precomputed."""

@@ -18,6 +18,7 @@ would decide which path the recorded function takes, we raise an error.
 
 import builtins
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -286,10 +287,7 @@ class Slot(ArrayMethods):
             self.memory_.writes += 1
             return
         apart = origin.link == APART
-        if apart or not recorded:
-            with self.recorder.stopping():
-                whole = _write_to_base(origin.base, z, origin.op, origin.settings)
-        else:
+        with nullcontext() if recorded and not apart else self.recorder.stopping():
             whole = _write_to_base(origin.base, z, origin.op, origin.settings)
         if apart:
             self._take_index(z, recorded)

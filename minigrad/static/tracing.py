@@ -21,8 +21,8 @@ Read ir.py and slots.py first.
 
 import gc
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
 
@@ -178,6 +178,11 @@ class ProgramRecorder:
         i = self._value("input", np.array(example), name)
         self.inputs.append(i)
         return Slot(self, i)
+
+    def inputs_of(self, f: Callable[..., Any], examples: Sequence[Array]) -> list[Slot]:
+        """Add an input for each argument of a function, with the name of its parameter."""
+        names = input_names(f, len(examples))
+        return [self.input(a, name) for a, name in zip(examples, names, strict=True)]
 
     def constant(self, array: Array) -> int:
         """The number of a constant, the same in each run. Each array gets only one number."""
@@ -576,10 +581,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
 
     def recording(*examples: object) -> Program:
         recorder = ProgramRecorder()
-        slots = [
-            recorder.input(as_example(x), name)
-            for x, name in zip(examples, input_names(f, len(examples)), strict=True)
-        ]
+        slots = recorder.inputs_of(f, [as_example(x) for x in examples])
         with recorder.watching():
             result = f(*slots)
         return finished(recorder, result)
@@ -596,15 +598,10 @@ def as_example(x: object) -> Any:
 
 def input_names(f: Callable[..., Any], n: int) -> list[str | None]:
     """The names of a function's first n parameters, as names of inputs."""
-    try:
-        names = [
-            p.name
-            for p in inspect.signature(f).parameters.values()
-            if p.kind is p.POSITIONAL_OR_KEYWORD
-        ]
-    except (TypeError, ValueError):
-        names = []
-    names = names[:n]
+    parameters: Iterable[inspect.Parameter] = ()
+    with suppress(TypeError, ValueError):  # some functions have no signature
+        parameters = inspect.signature(f).parameters.values()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][:n]
     return [*names, *(f"input{k}" for k in range(len(names), n))]
 
 

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.shapes import Array
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.differentiate import chosen, differentiated
 from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
@@ -82,13 +81,6 @@ class Column:
         self.reader = {i: k for k, own in ends.items() for i in own}
         self.frees = {program.instructions[k].result: own for k, own in ends.items()}
         self.values: dict[int, Any] = {}
-
-    def run(self, inputs: Sequence[Array]) -> None:
-        """Compute every value of the program."""
-        self.values = self.program.known_at_first(inputs)
-        with np.errstate(all="ignore"):
-            for line in self.program.instructions:
-                line.run(self.values)
 
     def name_of(self, i: int) -> str:
         """The name of a value."""
@@ -327,10 +319,10 @@ class Shown(Inspectable):
             columns.append(Column(1, g, f"its gradient with respect to {by}", own, self._origins))
         ran = self.program._ran
         if ran is not None:
-            columns[0].run(ran)
+            columns[0].values = self.program.all_values(ran)
             for c in columns[1:]:
                 seeds = [np.ones(c.program.values[i].shape) for i in c.program.inputs[len(ran) :]]
-                c.run([*ran, *seeds])
+                c.values = c.program.all_values([*ran, *seeds])
         return program_document(self.name, self.number, columns, self.why)
 
 
