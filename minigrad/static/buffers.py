@@ -47,6 +47,7 @@ class Buffers:
     places     number -> (the row that the value is a part of, its slice of that row)
     rows       number of a row -> its buffer, and the name and array in the row's shape
     wide       (number, shape) -> the buffer with the value broadcast to that shape, and its name
+    imports    module -> the names that the source imports from it
     header     the lines before `run`
     """
 
@@ -55,6 +56,7 @@ class Buffers:
     def __init__(self, program: Program, reuse: bool) -> None:
         self.program, self.reuse = program, reuse
         self.values = program.values
+        self.imports: dict[str, set[str]] = {"numpy": set()}
         self.header: list[str] = []
         self.memory: dict[int, Array] = {}
         self.storage: dict[int, NamedArray] = {}
@@ -71,9 +73,10 @@ class Buffers:
         self.rows: dict[int, tuple[NamedArray, str, Array]] = {}
         self.wide: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, str]] = {}
 
-    def take(self, *names: str) -> str:
-        """Import names from NumPy; returns the last one. Defined in codegen.py."""
-        raise NotImplementedError
+    def take(self, *names: str, module: str = "numpy") -> str:
+        """Import names, from NumPy or another module; returns the last one."""
+        self.imports.setdefault(module, set()).update(names)
+        return names[-1]
 
     def new_name(self, prefix: str) -> str:
         """A name that is not in use yet: the prefix with a number."""

@@ -77,12 +77,10 @@ class Writer(Buffers):
     reuse     may values that are not live at the same time share memory?
     text      the source
     scope     the names that the source uses but does not define: constants, captured memory
-    imports   module -> the names that the source imports from it
     aliases   lines that give functions of ops a name
     """
 
     def __init__(self, program: Program, reuse: bool = True) -> None:
-        self.imports: dict[str, set[str]] = {"numpy": set()}
         super().__init__(program, reuse)
         self.scope: dict[str, Any] = {}
         self.body: list[str] = []
@@ -115,11 +113,6 @@ class Writer(Buffers):
         first = [*imports, "import numpy as np", "", *sorted(self.aliases), *self.header, ""]
         run = [f"def run({', '.join(inputs)}):", *(f"    {line}" for line in body), ""]
         return "\n".join([*first, *run])
-
-    def take(self, *names: str, module: str = "numpy") -> str:
-        """Import names, from NumPy or another module; returns the last one."""
-        self.imports.setdefault(module, set()).update(names)
-        return names[-1]
 
     def filled(self, text: str, **names: object) -> str:
         """A template with names filled in. The NumPy functions that it calls are imported."""

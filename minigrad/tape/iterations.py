@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
+from minigrad.core.errors import Place
 from minigrad.tape.events import Backward, Entry, Input, Iteration, NodeRun
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
@@ -27,11 +28,10 @@ def iterations_of(recorder: Recorder) -> list[Iteration]:
     """
     if recorder.iterations:
         return recorder.iterations
-    steps: dict[tuple[object, ...], list[int]] = {}
+    steps: dict[tuple[Place | None, str], list[int]] = {}
     for k, (kind, which, _) in enumerate(recorder.events):
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
-            line = None if update.place is None else (update.place.file, update.place.line)
-            steps.setdefault((line, update.name), []).append(k)
+            steps.setdefault((update.place, update.name), []).append(k)
     ends = [_with_schedules(recorder, k) for k in max(steps.values(), key=len, default=[])]
     if len(ends) < 2:
         ends = _ends_by_hand(recorder)
@@ -57,10 +57,10 @@ def _reached(recorder: Recorder, end: int) -> int:
 
 def _ends_by_hand(recorder: Recorder) -> list[int]:
     """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line."""
-    lines = [None if b.place is None else (b.place.file, b.place.line) for b in recorder.passes]
-    if not lines or len(lines) <= MOST_ITERATIONS or len({*lines}) > 1 or lines[0] is None:
+    places = [b.place for b in recorder.passes]
+    if len(places) <= MOST_ITERATIONS or len({*places}) > 1 or places[0] is None:
         return []
-    file, line = lines[0]
+    file, line = places[0]
     ends, ran = [], False
     for k, (kind, which, _) in enumerate(recorder.events):
         place = recorder.entries[which].place if kind == "op" else None

@@ -46,24 +46,27 @@ def tensors_in(
     namespace: Mapping[str, Any], kind: type[Any] | tuple[type[Any], ...] = Tensor
 ) -> Iterator[tuple[str, Any]]:
     """Every named tensor of these classes, variables before entries of lists."""
-    nested = []
+    others = []
     for name, value in list(namespace.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
         if isinstance(value, kind):
             yield name, value
-        elif type(value) in (list, tuple, dict) and 0 < len(value) <= MANY:
-            nested.append((name, value))
-        elif callable(getattr(type(value), "named_parameters", None)):
-            nested.append((name, value))
-    for name, value in nested:
-        if isinstance(value, dict | list | tuple):
-            pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            entries = [(f"{name}[{key!r}]", v) for key, v in pairs]
         else:
-            own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
-            entries = [(f"{name}.{path}", v) for path, v in own]
-        yield from (entry for entry in entries if isinstance(entry[1], kind))
+            others.append((name, value))
+    for name, value in others:
+        yield from (entry for entry in _entries(name, value) if isinstance(entry[1], kind))
+
+
+def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
+    """What a short list or dictionary contains, or the parameters and buffers of a module, by name."""
+    if type(value) in (list, tuple, dict) and len(value) <= MANY:
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        return [(f"{name}[{key!r}]", v) for key, v in pairs]
+    if not callable(getattr(type(value), "named_parameters", None)):
+        return []
+    own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
+    return [(f"{name}.{path}", v) for path, v in own]
 
 
 def clean(text: object) -> str:

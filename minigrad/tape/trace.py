@@ -96,22 +96,21 @@ class Code:
     def __init__(self, home: str | None) -> None:
         self.home = home
         self.lines: list[doc.CodeLine] = []
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[Place, int] = {}
         self._sources: dict[str, int] = {} if home is None else {home: 0}
 
     def number(self, place: Place | None) -> int | None:
         """The index of a user's line, which is added if it is new; None if there is no place."""
         if place is None:
             return None
-        key = (place.file, place.line)
-        if key not in self._known:
-            self._known[key] = len(self.lines)
+        if place not in self._known:
+            self._known[place] = len(self.lines)
             where = place.label.rsplit(", line ", 1)[0]
             source = self._sources.setdefault(place.file, len(self._sources))
             written = linecache.getline(place.file, place.line)
             indent = len(written) - len(written.lstrip())
             self.lines.append(doc.CodeLine(where, source, place.line, place.text, indent))
-        return self._known[key]
+        return self._known[place]
 
     def add_surroundings(self) -> None:
         """Add the lines around those that ran: the whole recorded cell, and functions from other sources."""

@@ -109,7 +109,7 @@ class Sizes:
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
             of = short(s.of(self.found.nodes), 16)
-            conflict = state.conflict if state.failed == node.id else None
+            conflict = state.backward.conflict if state.backward.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
@@ -150,24 +150,24 @@ class Sizes:
         """
         if node.program is not None:
             return node.program.ends
-        key, state = node.id, self.state
+        key, state, now = node.id, self.state, self.state.backward
         if node.kind == "failed":
             return "failed here"
         if node.backward is None:
             return ""
-        if state.failed == key:
+        if now.failed == key:
             return "stopped here"
-        if key in state.pruned:
+        if key in now.pruned:
             return "not needed"
-        terms = state.expected.get(key, 0)
-        arrived = len(state.arrived.get(key, ()))
-        if key not in state.order and terms > 1 and arrived:
+        terms = now.expected.get(key, 0)
+        arrived = len(now.arrived.get(key, ()))
+        if key not in now.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
         many = f"{terms} contributions" if terms > 1 else ""
         if node.backward != "AccumulateGrad":
-            return many if key in state.order else ""
-        if key in state.order:
-            return "to the caller" if key in state.captured else ".grad" + (many and f", {many}")
+            return many if key in now.order else ""
+        if key in now.order:
+            return "to the caller" if key in now.captured else ".grad" + (many and f", {many}")
         filled = state.terms.get(key)
         return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
 
@@ -176,8 +176,8 @@ class Sizes:
         own = [v for v, current in self.tabs(node) if current]
         parts = [" ".join([self.name(node), *own]), self.shape(node)]
         parts += [self.what(node), self.line(node), self.backward(node)]
-        if node.id in self.state.order:
-            parts.append(f"ran as number {self.state.order[node.id]}")
+        if node.id in self.state.backward.order:
+            parts.append(f"ran as number {self.state.backward.order[node.id]}")
         parts += [text for text, _ in self.chips(node)]
         parts.append(self.note(node))
         parts += [] if node.thumbnail is None else node.thumbnail.lines
