@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.plan import listed
 from minigrad.core.shapes import Array, may_widen
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
@@ -62,7 +63,6 @@ from minigrad.static.ir import (
     slice_text,
 )
 from minigrad.static.passes import LESS, adds_rows, lowered
-from minigrad.static.tracing import Memory
 
 PRODUCTS = (ops.matmul, ops.mm, ops.addmm)
 OFTEN = 4  # copy the operand if at least this many products use it
@@ -104,9 +104,8 @@ class Writer(Buffers):
         numbers = [self.names[i] for i in self.program.inputs if not self.values[i].shape]
         begin = [f"{n} = {n}[()]" for n in numbers]
         begin += [f"s{i} = {self.names[i]}[()]" for i in sorted(self.live_numbers)]
-        results = ", ".join([self.use(i) for i in self.program.outputs])
-        tail = "," if len(self.program.outputs) == 1 else ""
-        body = [*begin, *self.body, f"return {results or '()'}{tail}"]
+        results = listed([self.use(i) for i in self.program.outputs])
+        body = [*begin, *self.body, f"return {results or '()'}"]
         if self.aliases:
             self.take("ops", module="minigrad")
         imports = [f"from {m} import {', '.join(sorted(n))}" for m, n in self.imports.items() if n]
@@ -380,7 +379,7 @@ class Writer(Buffers):
         if type(setting) is list:
             return f"[{', '.join(map(self.source_of, setting))}]"
         if type(setting) is tuple:
-            return f"({', '.join(map(self.source_of, setting))}{',' * (len(setting) == 1)})"
+            return f"({listed([*map(self.source_of, setting)])})"
         if isinstance(setting, slice):
             return f"slice({setting.start}, {setting.stop}, {setting.step})"
         if setting is Ellipsis:
@@ -712,7 +711,7 @@ class BufferPlan:
     """
 
     def __init__(self, program: Program, *, reuse: bool = True, copy: bool = True) -> None:
-        self.original, self.reuse, self.copy = program, reuse, copy
+        self.reuse, self.copy = reuse, copy
         self.program = lowered(program.simplified())
         self._compile()
 
@@ -722,8 +721,7 @@ class BufferPlan:
         scope: dict[str, Any] = {**writer.scope, "__name__": "minigrad.static.replay"}
         exec(compile(self.source, "<minigrad program>", "exec"), scope)
         self.function = scope["run"]
-        self.wanted = [self.program.values[i] for i in self.program.inputs]
-        self.tensors = [t for t in self.program.captured.values() if not isinstance(t, Memory)]
+        self.tensors = list(self.program.captured.values())
         self.arrays_bound = [t.array for t in self.tensors]
 
     def __call__(self, *inputs: object) -> Any:

@@ -33,7 +33,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
-from minigrad.core.plan import column_major
+from minigrad.core.plan import value_of
 from minigrad.core.shapes import sum_to
 from minigrad.static.ir import (
     Instruction,
@@ -283,7 +283,7 @@ def _as_rule_op(
     recorder: ProgramRecorder, line: Instruction, k: int, g: Slot, rule_op: RuleOp
 ) -> Slot:
     """Record the rule as one instruction, which calls it on arrays in each run."""
-    numbers = _numbers_of(line)
+    numbers = {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
     operands = (g.index, *(numbers[r] for r in rule_op.operands[1:]))
     given = {**line.op.settings, **line.settings}
     settings = {
@@ -292,26 +292,12 @@ def _as_rule_op(
     return Slot(recorder, recorder.emit(rule_op, operands, settings))
 
 
-def _numbers_of(line: Instruction) -> dict[str, int]:
-    """The numbers of the operands and of the result, by their names in a rule."""
-    return {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
-
-
 def _read(recorder: ProgramRecorder, line: Instruction, k: int, name: str) -> Any:
     """The value of a name that the rule for the k-th operand reads."""
-    numbers = _numbers_of(line)
-    given = {**line.op.settings, **line.settings}
-    if name in numbers:
-        return Slot(recorder, numbers[name])
-    if name in given:
-        return recorder.slots_in(given[name])
+    if name == "z":
+        return Slot(recorder, line.result)
     if name == "k":
         return k
-    if name == "xs":
-        return tuple([Slot(recorder, i) for i in line.operands])
-    if name == "xs_shapes":
-        return tuple([recorder.values[i].shape for i in line.operands])
-    x, _, what = name.partition("_")
-    if what == "shape":
-        return recorder.values[numbers[x]].shape
-    return column_major(recorder.examples[numbers[x]])
+    op: Any = line.op
+    slots = [Slot(recorder, i) for i in line.operands]
+    return recorder.slots_in(value_of(op, name, slots, line.settings))

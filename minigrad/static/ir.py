@@ -35,6 +35,7 @@ from minigrad import ops
 from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule, as_in_pytorch
+from minigrad.core.plan import listed
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Base
@@ -289,7 +290,7 @@ def _setting_text(setting: object) -> str:
     if isinstance(setting, list):
         return f"[{', '.join(map(_setting_text, setting))}]"
     if isinstance(setting, tuple):
-        return f"({', '.join(map(_setting_text, setting))}{',' * (len(setting) == 1)})"
+        return f"({listed([*map(_setting_text, setting)])})"
     return "..." if setting is Ellipsis else str(setting)
 
 

@@ -22,7 +22,7 @@ Read ir.py and slots.py first.
 import gc
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import dtype_error, shape_error, user_names
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import Counter, Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.shapes import Array
@@ -192,15 +192,12 @@ class ProgramRecorder:
             self._keep.append(array)
         return known
 
-    def capture(
-        self, tensor: "Tensor | Memory", name: str | None = None, as_memory: bool = False
-    ) -> int:
+    def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is not a Slot, such as a parameter."""
-        standing = self.standing.get(id(tensor))
-        if standing is None and self._slot_sharing_memory(tensor) is not None:
+        if id(tensor) in self.standing or self._slot_sharing_memory(tensor) is not None:
             standing = self.stands_for(tensor)
-        if standing is not None and standing.index_ >= 0:
-            return standing.index
+            if standing.index_ >= 0:
+                return standing.index
         known = self._known.get(id(tensor))
         if known is not None:
             return known
@@ -255,12 +252,12 @@ class ProgramRecorder:
         i = self._by_memory.get(place_in_memory(array))
         if i is None:
             i = self._value("captured", array, name)
-            self.captured[i] = holder = Memory(array)
+            self.captured[i] = holder = make.tensor(array, Counter(), None)
             self._known[id(holder)] = i
         return i
 
-    def memory(self, array: Array, name: str | None = None) -> "Memory":
-        """A Memory for an array that does not belong to a tensor, so that the program can write to it."""
+    def holder(self, array: Array, name: str | None = None) -> Tensor:
+        """A tensor for an array that does not belong to a tensor, so that the program can write to it."""
         return self.captured[self.held(array, name)]
 
     # ------------------------------------------------------------------ instructions
@@ -487,7 +484,7 @@ class ProgramRecorder:
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _slot_sharing_memory(self, tensor: "Tensor | Memory") -> TensorSlot | None:
+    def _slot_sharing_memory(self, tensor: Tensor) -> TensorSlot | None:
         """A slot that was written to and shares its memory with this tensor, as for z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
@@ -512,14 +509,9 @@ class ProgramRecorder:
         mine = [self._keep, self.captured]
         return _is_held_by_locals_only(tensor, {id(m) for m in mine})
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> AbstractContextManager[None]:
         """Within this block, observe what tensors do, and which random numbers are drawn."""
-        before = modes.set_mode("observer", TracingObserver(self))
-        try:
-            yield
-        finally:
-            modes.set_mode("observer", before)
+        return modes.within("observer", TracingObserver(self))
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
         """The program that was recorded."""
@@ -531,26 +523,6 @@ class ProgramRecorder:
 
 
 SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
-
-
-class Memory:
-    """An array without a tensor, used like a captured tensor."""
-
-    node = None
-    is_leaf = True
-    _base = None
-    count = 0
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-        self.shape = array.shape
-
-    def _shared_counter(self) -> "Memory":
-        return self
-
-    def memory(self) -> Array:
-        """The array itself, as a captured tensor would return it."""
-        return self.array
 
 
 def place_in_memory(a: Array) -> tuple[Any, ...]:

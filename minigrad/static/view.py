@@ -294,7 +294,7 @@ class Shown(Inspectable):
 
     def __init__(self, program: Program, gradient: bool, wrt: Wrt, seeded: bool) -> None:
         super().__init__("program")
-        self.program, self.seeded = program, seeded
+        self.program = program
         self.gradient: Program | None = None
         self.why, self._wrt = "", list[int]()
         self._origins: dict[int, Origin] | None = None

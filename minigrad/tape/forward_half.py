@@ -277,7 +277,7 @@ def local_derivatives(
     known: dict[str, Any] = {**op.settings, **settings, "z": z.array}
     for name, x in zip(op.operands, operands, strict=True):
         array = getattr(x, "array", x)
-        known |= {name: array, f"{name}_shape": np.shape(array), f"{name}_turned": False}
+        known |= {name: array, f"{name}_shape": np.shape(array)}
     one = np.ones_like(z.array)
     found = {}
     for name, x in zip(op.operands, operands, strict=True):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.op import as_in_pytorch
+from minigrad.core.plan import listed
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import ArrayFacts
 
@@ -105,9 +106,9 @@ def number_text(value: Any) -> str:
     return f"{float(value) + 0.0:.4g}"
 
 
-def shape_text(shape: Iterable[int]) -> str:
-    """A shape as Python writes it."""
-    return str(tuple(int(n) for n in shape))
+def shape_text(shape: Iterable[int] | None) -> str:
+    """A shape as Python writes it; empty if there is none."""
+    return "" if shape is None else str(tuple(int(n) for n in shape))
 
 
 def constant_text(value: Any) -> str:
@@ -147,8 +148,7 @@ def setting(value: Any, named: Callable[[Any], str] = lambda array: "") -> str:
         name = named(value)
         return name or array_text(np.asarray(getattr(value, "array", value)))
     if isinstance(value, tuple):
-        inside = ", ".join(setting(v, named) for v in value)
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
+        return f"({listed([setting(v, named) for v in value])})"
     if isinstance(value, slice):
         parts = [value.start, value.stop] + ([] if value.step is None else [value.step])
         return ":".join("" if p is None else str(p) for p in parts)

@@ -32,7 +32,10 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """The size of a box, wide enough for its text at every step."""
-        name, shape = text_width(self.name(node), 14, mono=True), text_width(self.shape(node), 11.5)
+        name, shape = (
+            text_width(self.name(node), 14, mono=True),
+            text_width(shape_text(node.shape), 11.5),
+        )
         tabs = sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
         what, line = text_width(self.what(node), 12, mono=True), text_width(self.line(node), 11)
         backward = text_width(self.backward(node), 12, bold=True)
@@ -74,10 +77,6 @@ class Sizes:
             return []
         shown = range(n) if n <= 4 else sorted({0, own, n - 1})
         return [(f"v{k}", k == own) for k in shown]
-
-    def shape(self, node: TapeNode) -> str:
-        """The first row, right: the shape; empty if there is none."""
-        return "" if node.shape is None else shape_text(node.shape)
 
     def what(self, node: TapeNode) -> str:
         """The second row, left: the kind of leaf, or the expression that computed the tensor."""
@@ -174,7 +173,7 @@ class Sizes:
     def description(self, node: TapeNode) -> str:
         """A box in one sentence, for screen readers."""
         own = [v for v, current in self.tabs(node) if current]
-        parts = [" ".join([self.name(node), *own]), self.shape(node)]
+        parts = [" ".join([self.name(node), *own]), shape_text(node.shape)]
         parts += [self.what(node), self.line(node), self.backward(node)]
         if node.id in self.state.backward.order:
             parts.append(f"ran as number {self.state.backward.order[node.id]}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise, takewhile
 
 from minigrad.tape import document as doc
-from minigrad.tape.names import clean, count_of, short
+from minigrad.tape.names import clean, count_of, shape_text, short
 from minigrad.tape.render import style
 from minigrad.tape.render.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
 from minigrad.tape.render.labels import APART, LINE
@@ -101,7 +101,7 @@ class Canvas:
         ink = style.FAINT if leaf else style.INK
         return [
             *items,
-            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, style.FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_1, shape_text(node.shape), 11.5, style.FAINT, anchor="end"),
             Words(x + PAD, y + ROW_2, sizes.what(node), 12, ink, mono=not leaf),
             Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, style.FAINT, anchor="end"),
         ]
