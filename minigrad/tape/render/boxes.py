@@ -32,10 +32,8 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """The size of a box, wide enough for its text at every step."""
-        name, shape = (
-            text_width(self.name(node), 14, mono=True),
-            text_width(shape_text(node.shape), 11.5),
-        )
+        name = text_width(self.name(node), 14, mono=True)
+        shape = text_width(shape_text(node.shape), 11.5)
         tabs = sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
         what, line = text_width(self.what(node), 12, mono=True), text_width(self.line(node), 11)
         backward = text_width(self.backward(node), 12, bold=True)
