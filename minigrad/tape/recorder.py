@@ -68,8 +68,6 @@ class Recorder(ForwardHalf):
 
     def step(self, task: GraphTask, step: Step) -> None:
         """A node ran."""
-        if isinstance(step.node, Edge):
-            return
         now = self._open[-1][1]
         if not now.runs:
             self._count(task, now)
