@@ -12,7 +12,7 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from minigrad.core.errors import Place
-from minigrad.tape.events import Backward, Entry, Input, Iteration, NodeRun
+from minigrad.tape.events import Backward, Entry, Iteration, NodeRun
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
@@ -152,7 +152,6 @@ class _Thinning:
         return None if entry is None else self.new.get(entry)
 
     def _entries(self) -> None:
-        last: dict[int, int] = {}  # the last kept entry of each tensor
         kept: list[Entry] = []
         for old in self.new:
             entry = self.recorder.entries[old]
@@ -163,20 +162,12 @@ class _Thinning:
                     made = entry.backward not in (None, "AccumulateGrad")
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
-            entry.inputs = [self._input(i, last) for i in entry.inputs]
-            entry.read = [self._input(i, last) for i in entry.read]
+            # All that these name is kept: see `_needed`.
+            entry.inputs = [replace(i, entry=self._at(i.entry)) for i in entry.inputs]
+            entry.read = [replace(i, entry=self._at(i.entry)) for i in entry.read]
             entry.saved = [replace(s, entry=self._at(s.entry)) for s in entry.saved]
-            last |= {r.tensor: len(kept) for r in entry.results}
             kept.append(entry)
         self.recorder.entries[:] = kept
-
-    def _input(self, given: Input, last: dict[int, int]) -> Input:
-        if given.entry is None or given.entry in self.new:
-            return replace(given, entry=self._at(given.entry))
-        source = self.recorder.entries[given.entry].results[given.output]
-        if source.tensor in last:  # use an earlier version of it
-            return replace(given, entry=last[source.tensor], output=0)
-        return Input(None, constant="…")
 
     def _pass(self, b: Backward, number: int) -> Backward:
         new = self.new
