@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.plan import slice_text
 from minigrad.core.shapes import Array
-from minigrad.static.ir import Instruction, Program, Value, dry_run, slice_text
+from minigrad.core.views import axes_in_memory
+from minigrad.static.ir import Instruction, Program, Value, dry_run
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 Part = tuple[slice, ...]
@@ -305,9 +307,7 @@ def may_show(z: Array, x: Array) -> bool:
 
 def _axes_in_memory(a: Array) -> Axes:
     """The axes of an array from the slowest to the fastest varying: its memory layout."""
-    axes = tuple(range(np.ndim(a)))
-    if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
-        return axes
-    if any(s <= 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
-        return axes
-    return tuple(sorted(axes, key=lambda i: (-a.strides[i], i)))
+    row_major = tuple(range(np.ndim(a)))
+    if not isinstance(a, np.ndarray) or any(s <= 0 and n > 1 for s, n in zip(a.strides, a.shape)):
+        return row_major
+    return axes_in_memory(a) or row_major

@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.plan import listed
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.shapes import Array, may_widen
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
@@ -60,7 +60,6 @@ from minigrad.static.ir import (
     RuleOp,
     forward_of,
     resolved,
-    slice_text,
 )
 from minigrad.static.passes import LESS, adds_rows, lowered
 

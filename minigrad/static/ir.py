@@ -35,7 +35,7 @@ from minigrad import ops
 from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule, as_in_pytorch
-from minigrad.core.plan import listed
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Base
@@ -294,12 +294,6 @@ def _setting_text(setting: object) -> str:
     return "..." if setting is Ellipsis else str(setting)
 
 
-def slice_text(part: slice) -> str:
-    """A slice in index notation: 1:3"""
-    ends = (part.start, part.stop, part.step)
-    return ":".join("" if n is None else str(n) for n in ends).removesuffix(":")
-
-
 # ------------------------------------------------------------------ programs
 
 
@@ -508,18 +502,52 @@ class Program:
     def show(
         self, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
     ) -> Any:
-        """The program in the inspector, with its gradient program next to it: see `view.show_program`."""
-        return forms.view.show_program(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+        """The program in the inspector, with its gradient program next to it.
+
+        inputs     run the program with these first; by default, show the values of its latest run, if any
+        gradient   also show its gradient program?
+        wrt        what to differentiate with respect to, as in program.gradient(wrt)
+        seeded     as in program.gradient: for outputs that are not scalar
+
+        >>> import minigrad
+        >>> from minigrad import static
+        >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
+        >>> print(p.show(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
+        program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
+        <BLANKLINE>
+        gradient program: 0 instructions
+        <BLANKLINE>
+        program
+            instruction  shape  value   stored in          then
+        %0  input x      (2,)   [1, 2]  given at each run
+        %1  input w      (2,)   [3, 4]  given at each run
+        %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
+        %3  sum(%2)      ()     11                         returned
+        <BLANKLINE>
+        its gradient with respect to w
+            instruction  shape  value   stored in          then
+        %0  input x      (2,)   [1, 2]  given at each run  returned
+        %1  input w      (2,)   [3, 4]  given at each run
+        """
+        if inputs:
+            self(*inputs)
+        return forms.view.Shown(self, gradient, wrt, seeded)
+
+    def _picture(self) -> Any:
+        """What show() returns: the same object each time, so that all views stay in sync."""
+        if self._shown is None:
+            self._shown = self.show()
+        return self._shown
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.view.picture_of(self).save(path)
+        return self._picture().save(path)
 
     def _ipython_display_(self) -> None:
-        forms.view.picture_of(self)._ipython_display_()
+        self._picture()._ipython_display_()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
-        return forms.view.picture_of(self)._repr_mimebundle_(include, exclude)
+        return self._picture()._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ display
 

@@ -336,41 +336,6 @@ def _default_wrt(program: Program) -> Any:
     return found
 
 
-def show_program(
-    program: Program, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
-) -> Shown:
-    """Show the program in the inspector.
-
-    inputs     run the program with these first; by default, show the values of its latest run, if any
-    gradient   also show its gradient program?
-    wrt        what to differentiate with respect to, as in program.gradient(wrt)
-    seeded     as in program.gradient: for outputs that are not scalar
-
-    >>> import minigrad
-    >>> from minigrad import static
-    >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
-    >>> print(show_program(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
-    program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
-    <BLANKLINE>
-    gradient program: 0 instructions
-    <BLANKLINE>
-    program
-        instruction  shape  value   stored in          then
-    %0  input x      (2,)   [1, 2]  given at each run
-    %1  input w      (2,)   [3, 4]  given at each run
-    %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
-    %3  sum(%2)      ()     11                         returned
-    <BLANKLINE>
-    its gradient with respect to w
-        instruction  shape  value   stored in          then
-    %0  input x      (2,)   [1, 2]  given at each run  returned
-    %1  input w      (2,)   [3, 4]  given at each run
-    """
-    if inputs:
-        program(*inputs)
-    return Shown(program, gradient, wrt, seeded)
-
-
 def to_dot(program: Program) -> str:
     """The program in the Graphviz language (dot -Tsvg).
 
@@ -389,10 +354,3 @@ def to_dot(program: Program) -> str:
     }
     """
     return dot_text(Shown(program, False, None, False).shown()).rstrip("\n")
-
-
-def picture_of(program: Program) -> Shown:
-    """The program's Shown object: the same one each time, so that all views stay in sync."""
-    if program._shown is None:
-        program._shown = show_program(program)
-    return program._shown

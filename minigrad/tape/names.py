@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.op import as_in_pytorch
-from minigrad.core.plan import listed
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import ArrayFacts
 
@@ -150,8 +150,7 @@ def setting(value: Any, named: Callable[[Any], str] = lambda array: "") -> str:
     if isinstance(value, tuple):
         return f"({listed([setting(v, named) for v in value])})"
     if isinstance(value, slice):
-        parts = [value.start, value.stop] + ([] if value.step is None else [value.step])
-        return ":".join("" if p is None else str(p) for p in parts)
+        return slice_text(value)
     if value is Ellipsis:
         return "..."
     text = repr(value)
