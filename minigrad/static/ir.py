@@ -261,13 +261,18 @@ def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
     return f(setting)
 
 
-def refs_in(setting: object) -> Iterator[int]:
-    """The numbers of the values that a setting refers to."""
-    if isinstance(setting, Ref):
-        yield setting.number
-    elif isinstance(setting, (dict, tuple, list)):
+def parts_in(setting: Any) -> Iterator[Any]:
+    """The parts of a setting, at any depth of tuples, lists and dicts."""
+    if isinstance(setting, (dict, tuple, list)) and not isinstance(setting, Ref):
         for part in setting.values() if isinstance(setting, dict) else setting:
-            yield from refs_in(part)
+            yield from parts_in(part)
+    else:
+        yield setting
+
+
+def refs_in(setting: object) -> list[int]:
+    """The numbers of the values that a setting refers to."""
+    return [part.number for part in parts_in(setting) if isinstance(part, Ref)]
 
 
 def resolved(setting: object, value_of: Callable[[int], Any]) -> Any:

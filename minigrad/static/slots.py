@@ -41,6 +41,7 @@ from minigrad.static.ir import (
     ProgramError,
     Settings,
     mapped,
+    parts_in,
     refs_in,
 )
 
@@ -142,7 +143,9 @@ class Slot(ArrayMethods):
         value = self.recorder.examples[i]
         if self.recorder.values[i].kind == "constant":
             return value
-        return traced(value, self)
+        a = np.asarray(value).view(Traced)
+        a.slot = self
+        return a
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -387,7 +390,7 @@ def _write_to_base(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
         reads = {"x_shape": base.shape, **op.settings, **settings}
         rule = op.rules["x"]
         return rule.formula(z, *(reads[r] for r in rule.reads))
-    if any(True for _ in refs_in(settings)):
+    if refs_in(settings):
         raise ProgramError(
             f"a program cannot write in place through {op.name}. To fix it, write  x = x.index_put(...)  or "
             "another operation that makes a new tensor."
@@ -427,7 +430,7 @@ class Traced(np.ndarray[Any, Any]):
         if out is not None:
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
-                recorder = _recorder_among([*inputs, *kwargs.values()])
+                recorder = _recorder_among(inputs, kwargs)
                 return recorder.write_array(NumpyFunction(name, function), inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
@@ -440,7 +443,7 @@ class Traced(np.ndarray[Any, Any]):
     ) -> Any:
         if function in SHAPES_ONLY:
             return function(*without_traces(args), **without_traces(kwargs))
-        recorder = _recorder_among([args, list(kwargs.values())])
+        recorder = _recorder_among(args, kwargs)
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
         op = NumpyFunction(module + function.__name__, function)
         return recorder.numpy_function(op, args, kwargs).array
@@ -535,13 +538,6 @@ SHAPES_ONLY = {
 }  # fmt: skip
 
 
-def traced(value: Array, slot: Slot) -> Traced:
-    """A Traced on the memory of this value, which belongs to the slot."""
-    a = np.asarray(value).view(Traced)
-    a.slot = slot
-    return a
-
-
 def slot_of(a: Slot | Traced) -> Slot:
     """The slot of a Traced. Raises ProgramError if NumPy made the array without recording it."""
     if isinstance(a, Slot):
@@ -554,19 +550,9 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def _recorder_among(things: Args) -> "ProgramRecorder":
+def _recorder_among(*things: object) -> "ProgramRecorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
-    for thing in things:
-        if hasattr(thing, "recorder"):  # a Slot
-            return thing.recorder
-        if isinstance(thing, Traced):
-            return slot_of(thing).recorder
-        if isinstance(thing, (tuple, list)):
-            try:
-                return _recorder_among(thing)
-            except LookupError:
-                continue
-    raise LookupError
+    return next(slot_of(x).recorder for x in parts_in(things) if isinstance(x, Slot | Traced))
 
 
 def without_traces(thing: object) -> Any:
