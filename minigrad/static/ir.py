@@ -23,7 +23,7 @@ Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from sys import getsizeof
 from types import ModuleType
@@ -207,7 +207,7 @@ class Instruction:
     refs: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.refs = tuple(refs_in(self.settings))
+        self.refs = tuple(refs_in(self.settings)) if self.settings else ()
 
     def reads(self) -> list[int]:
         """The numbers of all values that it reads, including those in its settings."""
@@ -225,13 +225,14 @@ class Instruction:
 
     def renumbered(self, new: Callable[[int], int]) -> "Instruction":
         """The same instruction with its values renumbered."""
-        return replace(
-            self,
-            operands=tuple(map(new, self.operands)),
-            settings=resolved(self.settings, lambda i: Ref(new(i))) if self.refs else self.settings,
-            result=new(self.result),
-            over=None if self.over is None else new(self.over),
-            history=None if self.history is None else new(self.history),
+        return Instruction(
+            self.op,
+            tuple(map(new, self.operands)),
+            resolved(self.settings, lambda i: Ref(new(i))) if self.refs else self.settings,
+            new(self.result),
+            self.stopped,
+            None if self.over is None else new(self.over),
+            None if self.history is None else new(self.history),
         )
 
     @property

@@ -184,13 +184,11 @@ class Part(Block):
         self.sources = [params[k] for k in self.members]
         self.cells: list[Array] = []
         self.out, self.own, self.more = (self._symbol() for _ in range(3))
-        latest = [
-            recorder.capture(home, name, as_memory=True)
-            for home, name in zip(homes, names, strict=True)
-        ]
-        self.state = tuple(
-            [self._symbol(Slot(recorder, i), home) for i, home in zip(latest, homes, strict=True)]
-        )
+        state = []
+        for home, name in zip(homes, names, strict=True):
+            number = recorder.capture(home, name, as_memory=True)
+            state.append(self._symbol(Slot(recorder, number), home))
+        self.state = tuple(state)
 
     def _symbol(self, slot: Slot | None = None, home: Tensor | None = None) -> Any:
         return Symbol(self.recorder, slot, home)

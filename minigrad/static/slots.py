@@ -124,10 +124,8 @@ class Slot(ArrayMethods):
             )
         old = self.index_
         self.index_ = recorder.emit(origin.op, (number,), origin.settings)
-        if origin.link == VIEW:
-            recorder.settle(self.index_, stopped=False)
-        else:
-            recorder.settle(self.index_, history=old if origin.link == APART else None)
+        history = old if origin.link == APART else None
+        recorder.settle(self.index_, stopped=origin.link != VIEW, history=history)
         if origin.link != UNRECORDED or modes.state.recording:
             self.seen = self.memory_.writes
 
@@ -424,18 +422,17 @@ class Traced(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        op = NumpyFunction(name, function)
         if method not in ("__call__", "reduce", "accumulate"):
             raise ProgramError(f"{name}, which writes at computed indices, cannot be recorded.")
         out = kwargs.pop("out", None)
         if out is not None:
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
-                recorder = _recorder_among(inputs, kwargs)
-                return recorder.write_array(NumpyFunction(name, function), inputs, kwargs, out)
+                return _recorder_among(inputs, kwargs).write_array(op, inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
             )
-        op = NumpyFunction(name, function)
         return _recorder_among(inputs).numpy_function(op, inputs, kwargs).array
 
     def __array_function__(
@@ -536,6 +533,9 @@ SHAPES_ONLY = {
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.zeros_like, np.ones_like, np.empty_like,
     np.full_like, np.may_share_memory, np.shares_memory,
 }  # fmt: skip
+
+
+VALUES = (Slot, Traced, Tensor)  # what stands for a value of the program
 
 
 def slot_of(a: Slot | Traced) -> Slot:

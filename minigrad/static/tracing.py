@@ -62,6 +62,7 @@ from minigrad.static.ir import (
 from minigrad.static.slots import (
     APART,
     UNRECORDED,
+    VALUES,
     VIEW,
     Slot,
     TensorSlot,
@@ -374,9 +375,7 @@ class ProgramRecorder:
         """Would an eager run record an operation on these operands?"""
         if self._stopping or not modes.state.recording:
             return False
-        return any(
-            self.is_live(self.number(a)) for a in args if isinstance(a, (Slot, Traced, make.Tensor))
-        )
+        return any(self.is_live(self.number(a)) for a in args if isinstance(a, VALUES))
 
     def _has_boolean_mask(self, settings: Settings) -> bool:
         index = settings["index"]
@@ -424,7 +423,7 @@ class ProgramRecorder:
         return mapped(setting, self._ref_of)
 
     def _ref_of(self, part: Any) -> Any:
-        if isinstance(part, (Slot, Traced, make.Tensor)):
+        if isinstance(part, VALUES):
             return Ref(self.number(part))
         i = self.in_memory(part)
         return part if i is None else Ref(i)
@@ -582,7 +581,7 @@ def finished(recorder: ProgramRecorder, result: Any) -> Program:
     single = not isinstance(result, (tuple, list))
     results = [result] if single else list(result)
     for r in results:
-        if not isinstance(r, (Slot, Traced, make.Tensor, np.ndarray, np.generic, int, float)):
+        if not isinstance(r, (*VALUES, np.ndarray, np.generic, int, float)):
             raise ProgramError(
                 f"a recorded function returns tensors, but this one returned {type(r).__name__}. To fix it, "
                 "return a tensor, or a tuple of tensors."

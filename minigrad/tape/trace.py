@@ -161,9 +161,11 @@ class Values:
         self._left = BUDGET
 
     def number(self, snapshot: Snapshot | None) -> int | None:
-        """The index of a snapshot, which is added if there is no equal one; None for None."""
-        if snapshot is None:
-            return None
+        """The index of a snapshot; None for None."""
+        return None if snapshot is None else self.index(snapshot)
+
+    def index(self, snapshot: Snapshot) -> int:
+        """The index of a snapshot, which is added if there is no equal one."""
         facts = snapshot.facts()
         if len(facts["first"]) > max(FIRST, self._left):
             facts = {**facts, "first": facts["first"][:FIRST]}
@@ -286,14 +288,12 @@ class _Nodes:
             dtype=first.dtype,
             value=values.number(first.value),
             thumbnail=thumbnail(first.value, node.result(0) if node.named else ""),
-            tangents=[n for t in first.tangents if (n := values.number(t)) is not None],
+            tangents=[values.index(t) for t in first.tangents],
             results=[
                 doc.FurtherResult(r.tensor, list(r.shape), r.dtype, values.number(r.value))
                 for r in others
             ],
-            local={
-                name: n for name, d in entry.local.items() if (n := values.number(d)) is not None
-            },
+            local={name: values.index(d) for name, d in entry.local.items()},
             storage=self.storage.get(first.tensor),
         )
 

@@ -162,11 +162,9 @@ def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterat
 
 def _culprit(canvas: Canvas) -> list[Item]:
     """A line from the node whose saved value has changed to the op that wrote to it."""
-    conflict, boxes = canvas.backward.conflict, canvas.view.boxes
-    failed, writer = (
-        boxes.get(canvas.backward.failed or ""),
-        boxes.get(conflict and conflict.by or ""),
-    )
+    now, boxes = canvas.backward, canvas.view.boxes
+    failed = boxes.get(now.failed or "")
+    writer = boxes.get(now.conflict and now.conflict.by or "")
     if failed is None or writer is None:
         return []
     x0, y0, w0, _ = canvas.at(failed)
