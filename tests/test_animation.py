@@ -58,10 +58,10 @@ def test_steps_that_are_no_whole_numbers_are_refused_with_an_example(tmp_path, s
 
 
 def test_without_matplotlib_and_for_too_many_steps_the_error_says_what_to_do(monkeypatch):
-    found = cases.no_gradient_yet().shown()
+    found, long = cases.no_gradient_yet().shown(), cases.loop(150).shown()
 
     with pytest.raises(ValueError, match=r"at most 300 pictures.*save_steps"):
-        animation.gif(found, steps=[0] * 301)
+        animation.gif(long)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match="PIL is not installed.*save_steps"):
         animation.gif(found)

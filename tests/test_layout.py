@@ -201,11 +201,6 @@ def test_a_cycle_is_refused():
         lay_out(*graph("a>b b>a"))
 
 
-def test_two_boxes_with_one_id_are_refused():
-    with pytest.raises(ValueError, match="same id"):
-        lay_out([Box("x", 1, 1), Box("x", 1, 1)], [])
-
-
 def test_text_width_counts_wide_and_combining_characters():
     assert text_width("日本", 10) == 20.0
     assert text_width("e\u0301", 10) == text_width("e", 10)

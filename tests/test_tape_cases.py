@@ -263,11 +263,11 @@ def test_no_grad_and_detach_stop_the_tape():
 def test_nodes_that_lead_to_no_input_asked_about_are_not_needed():
     tape = cases.not_needed()
     state = tape.at()
-    pruned = {tape.document["nodes"][int(k[1:])]["name"] for k in state.pruned}
+    pruned = {tape.document["nodes"][int(k[1:])]["name"] for k in state.backward.pruned}
 
     assert pruned == {"y", "p"}
     assert ">not needed<" in tape.svg()
-    assert state.captured and state.grads == {}
+    assert state.backward.captured and state.grads == {}
     assert "goes to the caller" in details(tape, "capture")[0]["text"]
 
 

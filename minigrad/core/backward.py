@@ -9,7 +9,7 @@ Read engine.py first.
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,8 +119,9 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
         with modes.set_grad_enabled(task.create_graph):
             if plain:
                 task.run()
-            else:
-                _run_in_steps(task, engine)
+                return
+            for _ in watched_steps(task, engine, state.anomaly and usual):
+                pass  # each step has been reported
     finally:
         state.task = outer
         # A hook may have entered or left a block of saved-tensor hooks.
@@ -128,10 +129,11 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
             modes.set_mode("saved_hooks", hooks)
 
 
-def _run_in_steps(task: GraphTask, engine: str) -> None:
+def watched_steps(
+    task: GraphTask, engine: str = "graph", anomaly: bool = False
+) -> Generator[Step, None, None]:
     """Run a pass step by step: report each step to the observer, if any, and check it for NaN if asked."""
     run, observer = engine_named(engine), modes.state.observer
-    anomaly = modes.state.anomaly and engine == "graph"
     if engine != "graph":  # which does its own counting
         task.waiting = contributions(task.roots, by_path=engine == "recursive")
     error: BaseException | None = None
@@ -147,6 +149,9 @@ def _run_in_steps(task: GraphTask, engine: str) -> None:
                 observer.step(task, step)
             if anomaly:
                 refuse_nan(step)
+            yield step
+    except GeneratorExit:  # the pass was abandoned
+        raise
     except BaseException as e:
         error = e
         raise

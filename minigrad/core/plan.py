@@ -129,6 +129,12 @@ def listed(parts: Sequence[str]) -> str:
     return ", ".join(parts) + ("," if len(parts) == 1 else "")
 
 
+def slice_text(part: slice) -> str:
+    """A slice in index notation: 1:3"""
+    ends = (part.start, part.stop, part.step)
+    return ":".join("" if n is None else str(n) for n in ends).removesuffix(":")
+
+
 def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:
     """Run generated source so that tracebacks, `inspect.getsource` and pdb can show it."""
     file = f"<minigrad {label}>"

@@ -25,7 +25,7 @@ fast, but also rigid: see `program.notes`.
 
 from minigrad.static import view
 from minigrad.static.codegen import BufferPlan
-from minigrad.static.differentiate import gradient_program, insert
+from minigrad.static.differentiate import differentiated, insert
 from minigrad.static.ir import Instruction, Program, ProgramError, forms
 from minigrad.static.passes import simplified
 from minigrad.static.slots import Slot
@@ -45,5 +45,5 @@ __all__ = [
 ]
 
 
-forms.gradient, forms.insert, forms.simplified = gradient_program, insert, simplified
+forms.differentiated, forms.insert, forms.simplified = differentiated, insert, simplified
 forms.plan, forms.view = BufferPlan, view

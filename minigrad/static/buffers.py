@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.plan import slice_text
 from minigrad.core.shapes import Array
-from minigrad.static.ir import Instruction, Program, Value, dry_run, slice_text
+from minigrad.core.views import axes_in_memory
+from minigrad.static.ir import Instruction, Program, Value, dry_run
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 Part = tuple[slice, ...]
@@ -47,6 +49,7 @@ class Buffers:
     places     number -> (the row that the value is a part of, its slice of that row)
     rows       number of a row -> its buffer, and the name and array in the row's shape
     wide       (number, shape) -> the buffer with the value broadcast to that shape, and its name
+    imports    module -> the names that the source imports from it
     header     the lines before `run`
     """
 
@@ -55,6 +58,7 @@ class Buffers:
     def __init__(self, program: Program, reuse: bool) -> None:
         self.program, self.reuse = program, reuse
         self.values = program.values
+        self.imports: dict[str, set[str]] = {"numpy": set()}
         self.header: list[str] = []
         self.memory: dict[int, Array] = {}
         self.storage: dict[int, NamedArray] = {}
@@ -71,9 +75,10 @@ class Buffers:
         self.rows: dict[int, tuple[NamedArray, str, Array]] = {}
         self.wide: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, str]] = {}
 
-    def take(self, *names: str) -> str:
-        """Import names from NumPy; returns the last one. Defined in codegen.py."""
-        raise NotImplementedError
+    def take(self, *names: str, module: str = "numpy") -> str:
+        """Import names, from NumPy or another module; returns the last one."""
+        self.imports.setdefault(module, set()).update(names)
+        return names[-1]
 
     def new_name(self, prefix: str) -> str:
         """A name that is not in use yet: the prefix with a number."""
@@ -264,11 +269,7 @@ class Buffers:
 
 def run_of(program: Program) -> dict[int, Any]:
     """Every value of the program, computed from its examples. We need their memory layouts."""
-    known = program.known_at_first([program.examples[i] for i in program.inputs])
-    with np.errstate(all="ignore"):
-        for line in program.instructions:
-            line.run(known, dry_run)
-    return known
+    return program.all_values([program.examples[i] for i in program.inputs], dry_run)
 
 
 def is_row(line: Instruction, values: list[Value]) -> bool:
@@ -306,9 +307,7 @@ def may_show(z: Array, x: Array) -> bool:
 
 def _axes_in_memory(a: Array) -> Axes:
     """The axes of an array from the slowest to the fastest varying: its memory layout."""
-    axes = tuple(range(np.ndim(a)))
-    if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
-        return axes
-    if any(s <= 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
-        return axes
-    return tuple(sorted(axes, key=lambda i: (-a.strides[i], i)))
+    row_major = tuple(range(np.ndim(a)))
+    if not isinstance(a, np.ndarray) or any(s <= 0 and n > 1 for s, n in zip(a.strides, a.shape)):
+        return row_major
+    return axes_in_memory(a) or row_major

@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.shapes import Array, may_widen
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
@@ -59,10 +60,8 @@ from minigrad.static.ir import (
     RuleOp,
     forward_of,
     resolved,
-    slice_text,
 )
 from minigrad.static.passes import LESS, adds_rows, lowered
-from minigrad.static.tracing import Memory
 
 PRODUCTS = (ops.matmul, ops.mm, ops.addmm)
 OFTEN = 4  # copy the operand if at least this many products use it
@@ -77,12 +76,10 @@ class Writer(Buffers):
     reuse     may values that are not live at the same time share memory?
     text      the source
     scope     the names that the source uses but does not define: constants, captured memory
-    imports   module -> the names that the source imports from it
     aliases   lines that give functions of ops a name
     """
 
     def __init__(self, program: Program, reuse: bool = True) -> None:
-        self.imports: dict[str, set[str]] = {"numpy": set()}
         super().__init__(program, reuse)
         self.scope: dict[str, Any] = {}
         self.body: list[str] = []
@@ -106,20 +103,14 @@ class Writer(Buffers):
         numbers = [self.names[i] for i in self.program.inputs if not self.values[i].shape]
         begin = [f"{n} = {n}[()]" for n in numbers]
         begin += [f"s{i} = {self.names[i]}[()]" for i in sorted(self.live_numbers)]
-        results = ", ".join([self.use(i) for i in self.program.outputs])
-        tail = "," if len(self.program.outputs) == 1 else ""
-        body = [*begin, *self.body, f"return {results or '()'}{tail}"]
+        results = listed([self.use(i) for i in self.program.outputs])
+        body = [*begin, *self.body, f"return {results or '()'}"]
         if self.aliases:
             self.take("ops", module="minigrad")
         imports = [f"from {m} import {', '.join(sorted(n))}" for m, n in self.imports.items() if n]
         first = [*imports, "import numpy as np", "", *sorted(self.aliases), *self.header, ""]
         run = [f"def run({', '.join(inputs)}):", *(f"    {line}" for line in body), ""]
         return "\n".join([*first, *run])
-
-    def take(self, *names: str, module: str = "numpy") -> str:
-        """Import names, from NumPy or another module; returns the last one."""
-        self.imports.setdefault(module, set()).update(names)
-        return names[-1]
 
     def filled(self, text: str, **names: object) -> str:
         """A template with names filled in. The NumPy functions that it calls are imported."""
@@ -387,7 +378,7 @@ class Writer(Buffers):
         if type(setting) is list:
             return f"[{', '.join(map(self.source_of, setting))}]"
         if type(setting) is tuple:
-            return f"({', '.join(map(self.source_of, setting))}{',' * (len(setting) == 1)})"
+            return f"({listed([*map(self.source_of, setting)])})"
         if isinstance(setting, slice):
             return f"slice({setting.start}, {setting.stop}, {setting.step})"
         if setting is Ellipsis:
@@ -719,7 +710,7 @@ class BufferPlan:
     """
 
     def __init__(self, program: Program, *, reuse: bool = True, copy: bool = True) -> None:
-        self.original, self.reuse, self.copy = program, reuse, copy
+        self.reuse, self.copy = reuse, copy
         self.program = lowered(program.simplified())
         self._compile()
 
@@ -729,8 +720,7 @@ class BufferPlan:
         scope: dict[str, Any] = {**writer.scope, "__name__": "minigrad.static.replay"}
         exec(compile(self.source, "<minigrad program>", "exec"), scope)
         self.function = scope["run"]
-        self.wanted = [self.program.values[i] for i in self.program.inputs]
-        self.tensors = [t for t in self.program.captured.values() if not isinstance(t, Memory)]
+        self.tensors = list(self.program.captured.values())
         self.arrays_bound = [t.array for t in self.tensors]
 
     def __call__(self, *inputs: object) -> Any:

@@ -33,7 +33,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
-from minigrad.core.plan import column_major
+from minigrad.core.plan import value_of
 from minigrad.core.shapes import sum_to
 from minigrad.static.ir import (
     Instruction,
@@ -41,7 +41,6 @@ from minigrad.static.ir import (
     ProgramError,
     Ref,
     RuleOp,
-    Settings,
     Wrt,
     resolved,
 )
@@ -81,27 +80,6 @@ def differentiated(
     result, seed, added = whole.simplified(), Origin("seed", None), Origin("constant", None)
     known = {id(v): recorder.origins.get(i, seed) for i, v in enumerate(whole.values)}
     return result, {i: known.get(id(v), added) for i, v in enumerate(result.values)}
-
-
-def gradient_program(program: Program, wrt: Wrt = None, *, seeded: bool = False) -> Program:
-    """The program that computes the gradients of another program's output.
-
-    program   the program whose first output is differentiated; a scalar, unless seeded
-    wrt       positions or names of inputs, one or several; None: all inputs that can have a gradient
-    seeded    if True, the new program also takes the gradient of each output, after the inputs.
-              It then computes vector-Jacobian products
-    returns   a Program with the same inputs, whose outputs are the gradients, in the order of wrt
-
-    The result is simplified: no dead code, nothing computed twice.
-
-    >>> import minigrad
-    >>> from minigrad import static
-    >>> p = static.record(lambda x: (x * x).sum())(minigrad.ones(3))
-    >>> g = p.gradient(wrt=[0])
-    >>> g(minigrad.tensor([1.0, 2.0, 3.0]))
-    tensor([2., 4., 6.])
-    """
-    return differentiated(program, wrt, seeded=seeded)[0]
 
 
 def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
@@ -154,8 +132,10 @@ def insert(recorder: ProgramRecorder, program: Program, inputs: Sequence[Any]) -
         if line.refs:
             settings = resolved(settings, lambda i: Ref(numbers[i]))
         if isinstance(line.op, RuleOp):
+            slots = [Slot(recorder, i) for i in operands]
             with enable_grad():
-                numbers[line.result] = _expanded(recorder, line.op, operands, settings)
+                d = line.op.forward(*slots, **recorder.slots_in(settings))
+            numbers[line.result] = recorder.number(d)
             continue
         numbers[line.result] = recorder.emit(line.op, operands, settings)
         written = recorder.instructions[-1]
@@ -173,9 +153,8 @@ def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]
 
     seeds   number of an output -> its gradient, a Slot
     """
-    lines = list(recorder.instructions)
     kept = set(wanted)
-    reach = _dependents(recorder, lines, kept)
+    reach = _dependents(recorder, kept)
     grads: dict[int, Any] = dict(seeds)
 
     def set_origin(role: str, i: int) -> None:
@@ -186,7 +165,7 @@ def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]
         set_origin("sum", i)
         grads[i] = grads[i] + g if i in grads else g
 
-    for line in reversed(lines):
+    for line in recorder.instructions[::-1]:  # a copy, because the rules add more
         if line.result not in reach or line.result not in grads:
             continue
         g = grads[line.result] if line.result in kept else grads.pop(line.result)
@@ -221,12 +200,10 @@ def _seeds_of(recorder: ProgramRecorder, outputs: list[int], seeded: bool) -> di
     return seeds
 
 
-def _dependents(
-    recorder: ProgramRecorder, lines: Sequence[Instruction], wanted: Iterable[int]
-) -> set[int]:
+def _dependents(recorder: ProgramRecorder, wanted: Iterable[int]) -> set[int]:
     """The wanted values, and all values through which a gradient can flow to them."""
     reach = set(wanted)
-    for line in lines:
+    for line in recorder.instructions:
         if line.stopped:
             if line.history in reach:
                 reach.add(line.result)
@@ -306,7 +283,7 @@ def _as_rule_op(
     recorder: ProgramRecorder, line: Instruction, k: int, g: Slot, rule_op: RuleOp
 ) -> Slot:
     """Record the rule as one instruction, which calls it on arrays in each run."""
-    numbers = _numbers_of(line)
+    numbers = {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
     operands = (g.index, *(numbers[r] for r in rule_op.operands[1:]))
     given = {**line.op.settings, **line.settings}
     settings = {
@@ -315,34 +292,12 @@ def _as_rule_op(
     return Slot(recorder, recorder.emit(rule_op, operands, settings))
 
 
-def _expanded(
-    recorder: ProgramRecorder, rule_op: RuleOp, operands: Sequence[int], settings: Settings
-) -> int:
-    """Expand a RuleOp into instructions that can be differentiated."""
-    slots = [Slot(recorder, i) for i in operands]
-    return recorder.number(rule_op.forward(*slots, **recorder.slots_in(settings)))
-
-
-def _numbers_of(line: Instruction) -> dict[str, int]:
-    """The numbers of the operands and of the result, by their names in a rule."""
-    return {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
-
-
 def _read(recorder: ProgramRecorder, line: Instruction, k: int, name: str) -> Any:
     """The value of a name that the rule for the k-th operand reads."""
-    numbers = _numbers_of(line)
-    given = {**line.op.settings, **line.settings}
-    if name in numbers:
-        return Slot(recorder, numbers[name])
-    if name in given:
-        return recorder.slots_in(given[name])
+    if name == "z":
+        return Slot(recorder, line.result)
     if name == "k":
         return k
-    if name == "xs":
-        return tuple([Slot(recorder, i) for i in line.operands])
-    if name == "xs_shapes":
-        return tuple([recorder.values[i].shape for i in line.operands])
-    x, _, what = name.partition("_")
-    if what == "shape":
-        return recorder.values[numbers[x]].shape
-    return column_major(recorder.examples[numbers[x]])
+    op: Any = line.op
+    slots = [Slot(recorder, i) for i in line.operands]
+    return recorder.slots_in(value_of(op, name, slots, line.settings))

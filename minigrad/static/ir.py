@@ -35,6 +35,7 @@ from minigrad import ops
 from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule, as_in_pytorch
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Base
@@ -206,7 +207,7 @@ class Instruction:
     refs: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.refs = tuple(refs_in(self.settings))
+        self.refs = tuple(refs_in(self.settings)) if self.settings else ()
 
     def reads(self) -> list[int]:
         """The numbers of all values that it reads, including those in its settings."""
@@ -261,13 +262,18 @@ def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
     return f(setting)
 
 
-def refs_in(setting: object) -> Iterator[int]:
-    """The numbers of the values that a setting refers to."""
-    if isinstance(setting, Ref):
-        yield setting.number
-    elif isinstance(setting, (dict, tuple, list)):
+def parts_in(setting: Any) -> Iterator[Any]:
+    """The parts of a setting, at any depth of tuples, lists and dicts."""
+    if isinstance(setting, (dict, tuple, list)) and not isinstance(setting, Ref):
         for part in setting.values() if isinstance(setting, dict) else setting:
-            yield from refs_in(part)
+            yield from parts_in(part)
+    else:
+        yield setting
+
+
+def refs_in(setting: object) -> list[int]:
+    """The numbers of the values that a setting refers to."""
+    return [part.number for part in parts_in(setting) if isinstance(part, Ref)]
 
 
 def resolved(setting: object, value_of: Callable[[int], Any]) -> Any:
@@ -290,14 +296,8 @@ def _setting_text(setting: object) -> str:
     if isinstance(setting, list):
         return f"[{', '.join(map(_setting_text, setting))}]"
     if isinstance(setting, tuple):
-        return f"({', '.join(map(_setting_text, setting))}{',' * (len(setting) == 1)})"
+        return f"({listed([*map(_setting_text, setting)])})"
     return "..." if setting is Ellipsis else str(setting)
-
-
-def slice_text(part: slice) -> str:
-    """A slice in index notation: 1:3"""
-    ends = (part.start, part.stop, part.step)
-    return ":".join("" if n is None else str(n) for n in ends).removesuffix(":")
 
 
 # ------------------------------------------------------------------ programs
@@ -306,12 +306,12 @@ def slice_text(part: slice) -> str:
 class Forms:
     """Functions of higher modules that work on a program. Those modules set them when imported.
 
-    gradient      differentiate.gradient_program    insert    differentiate.insert
-    simplified    passes.simplified                 plan      codegen.BufferPlan
-    view          the module view, which imports everything that draws tapes
+    differentiated    differentiate.differentiated    insert    differentiate.insert
+    simplified        passes.simplified               plan      codegen.BufferPlan
+    view              the module view, which imports everything that draws tapes
     """
 
-    gradient: Callable[..., Any]
+    differentiated: Callable[..., Any]
     insert: Callable[..., Any]
     simplified: Callable[..., Any]
     plan: Callable[..., Any]
@@ -436,6 +436,16 @@ class Program:
         known = self.examples | {i: t.array for i, t in self.captured.items()}
         return known | dict(zip(self.inputs, inputs, strict=True))
 
+    def all_values(
+        self, inputs: Sequence[Array], compute: Function = forward_of
+    ) -> dict[int, Array]:
+        """Every value of the program for these inputs; `compute` gives the result of an instruction."""
+        known = self.known_at_first(inputs)
+        with np.errstate(all="ignore"):
+            for line in self.instructions:
+                line.run(known, compute)
+        return known
+
     def last_uses(self) -> dict[int, list[int]]:
         """Position of an instruction -> the results that it is the last to read."""
         last: dict[int, int] = {}
@@ -458,8 +468,24 @@ class Program:
     # ------------------------------------------------------------------ other forms
 
     def gradient(self, wrt: Wrt = None, *, seeded: bool = False) -> "Program":
-        """The program of the gradients: see `differentiate.gradient_program`."""
-        return forms.gradient(self, wrt, seeded=seeded)
+        """The program that computes the gradients of this program's output.
+
+        wrt       positions or names of inputs, one or several; None: all inputs that can have a gradient
+        seeded    if True, the new program also takes the gradient of each output, after the inputs.
+                  It then computes vector-Jacobian products. If False, the first output is
+                  differentiated, which must be a scalar
+        returns   a Program with the same inputs, whose outputs are the gradients, in the order of wrt
+
+        The result is simplified: no dead code, nothing computed twice.
+
+        >>> import minigrad
+        >>> from minigrad import static
+        >>> p = static.record(lambda x: (x * x).sum())(minigrad.ones(3))
+        >>> g = p.gradient(wrt=[0])
+        >>> g(minigrad.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 6.])
+        """
+        return forms.differentiated(self, wrt, seeded=seeded)[0]
 
     def simplified(self) -> "Program":
         """An equivalent program without dead code and repetitions, with constants precomputed."""
@@ -482,18 +508,52 @@ class Program:
     def show(
         self, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
     ) -> Any:
-        """The program in the inspector, with its gradient program next to it: see `view.show_program`."""
-        return forms.view.show_program(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+        """The program in the inspector, with its gradient program next to it.
+
+        inputs     run the program with these first; by default, show the values of its latest run, if any
+        gradient   also show its gradient program?
+        wrt        what to differentiate with respect to, as in program.gradient(wrt)
+        seeded     as in program.gradient: for outputs that are not scalar
+
+        >>> import minigrad
+        >>> from minigrad import static
+        >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
+        >>> print(p.show(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
+        program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
+        <BLANKLINE>
+        gradient program: 0 instructions
+        <BLANKLINE>
+        program
+            instruction  shape  value   stored in          then
+        %0  input x      (2,)   [1, 2]  given at each run
+        %1  input w      (2,)   [3, 4]  given at each run
+        %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
+        %3  sum(%2)      ()     11                         returned
+        <BLANKLINE>
+        its gradient with respect to w
+            instruction  shape  value   stored in          then
+        %0  input x      (2,)   [1, 2]  given at each run  returned
+        %1  input w      (2,)   [3, 4]  given at each run
+        """
+        if inputs:
+            self(*inputs)
+        return forms.view.Shown(self, gradient, wrt, seeded)
+
+    def _picture(self) -> Any:
+        """What show() returns: the same object each time, so that all views stay in sync."""
+        if self._shown is None:
+            self._shown = self.show()
+        return self._shown
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.view.picture_of(self).save(path)
+        return self._picture().save(path)
 
     def _ipython_display_(self) -> None:
-        forms.view.picture_of(self)._ipython_display_()
+        self._picture()._ipython_display_()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
-        return forms.view.picture_of(self)._repr_mimebundle_(include, exclude)
+        return self._picture()._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ display
 

@@ -34,7 +34,6 @@ from minigrad.static.differentiate import SlotRows
 from minigrad.static.ir import Args, Kwargs, NumpyFunction, ProgramError
 from minigrad.static.slots import Slot
 from minigrad.static.step_recorder import StepRecorder
-from minigrad.static.tracing import Memory
 
 
 def record_optimizer_step(
@@ -111,7 +110,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     slot: Slot
 
     def __init__(
-        self, recorder: StepRecorder, slot: Slot | None = None, home: Tensor | Memory | None = None
+        self, recorder: StepRecorder, slot: Slot | None = None, home: Tensor | None = None
     ) -> None:
         self.recorder, self.home = recorder, home
         if slot is not None:
@@ -178,22 +177,20 @@ class Part(Block):
         names, own = block.plan.names, block.plan.states[block.index]
         if isinstance(block, PackedBlock):
             self.members = block.choose(range(len(params)))
-            homes = [recorder.memory(a, name) for a, name in zip(block.state, names, strict=True)]
+            homes = [recorder.holder(a, name) for a, name in zip(block.state, names, strict=True)]
         else:
             self.members = (block.index,)
             homes = [own[name] for name in names]
         self.sources = [params[k] for k in self.members]
         self.cells: list[Array] = []
         self.out, self.own, self.more = (self._symbol() for _ in range(3))
-        latest = [
-            recorder.capture(home, name, as_memory=True)
-            for home, name in zip(homes, names, strict=True)
-        ]
-        self.state = tuple(
-            [self._symbol(Slot(recorder, i), home) for i, home in zip(latest, homes, strict=True)]
-        )
+        state = []
+        for home, name in zip(homes, names, strict=True):
+            number = recorder.capture(home, name, as_memory=True)
+            state.append(self._symbol(Slot(recorder, number), home))
+        self.state = tuple(state)
 
-    def _symbol(self, slot: Slot | None = None, home: Tensor | Memory | None = None) -> Any:
+    def _symbol(self, slot: Slot | None = None, home: Tensor | None = None) -> Any:
         return Symbol(self.recorder, slot, home)
 
     def numbers(self, values: tuple[float, ...]) -> list[Any]:

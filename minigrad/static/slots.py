@@ -18,6 +18,7 @@ would decide which path the recorded function takes, we raise an error.
 
 import builtins
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -40,6 +41,7 @@ from minigrad.static.ir import (
     ProgramError,
     Settings,
     mapped,
+    parts_in,
     refs_in,
 )
 
@@ -122,10 +124,8 @@ class Slot(ArrayMethods):
             )
         old = self.index_
         self.index_ = recorder.emit(origin.op, (number,), origin.settings)
-        if origin.link == VIEW:
-            recorder.settle(self.index_, stopped=False)
-        else:
-            recorder.settle(self.index_, history=old if origin.link == APART else None)
+        history = old if origin.link == APART else None
+        recorder.settle(self.index_, stopped=origin.link != VIEW, history=history)
         if origin.link != UNRECORDED or modes.state.recording:
             self.seen = self.memory_.writes
 
@@ -141,7 +141,9 @@ class Slot(ArrayMethods):
         value = self.recorder.examples[i]
         if self.recorder.values[i].kind == "constant":
             return value
-        return traced(value, self)
+        a = np.asarray(value).view(Traced)
+        a.slot = self
+        return a
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -286,10 +288,7 @@ class Slot(ArrayMethods):
             self.memory_.writes += 1
             return
         apart = origin.link == APART
-        if apart or not recorded:
-            with self.recorder.stopping():
-                whole = _write_to_base(origin.base, z, origin.op, origin.settings)
-        else:
+        with nullcontext() if recorded and not apart else self.recorder.stopping():
             whole = _write_to_base(origin.base, z, origin.op, origin.settings)
         if apart:
             self._take_index(z, recorded)
@@ -389,7 +388,7 @@ def _write_to_base(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
         reads = {"x_shape": base.shape, **op.settings, **settings}
         rule = op.rules["x"]
         return rule.formula(z, *(reads[r] for r in rule.reads))
-    if any(True for _ in refs_in(settings)):
+    if refs_in(settings):
         raise ProgramError(
             f"a program cannot write in place through {op.name}. To fix it, write  x = x.index_put(...)  or "
             "another operation that makes a new tensor."
@@ -423,18 +422,17 @@ class Traced(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        op = NumpyFunction(name, function)
         if method not in ("__call__", "reduce", "accumulate"):
             raise ProgramError(f"{name}, which writes at computed indices, cannot be recorded.")
         out = kwargs.pop("out", None)
         if out is not None:
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
-                recorder = _recorder_among([*inputs, *kwargs.values()])
-                return recorder.write_array(NumpyFunction(name, function), inputs, kwargs, out)
+                return _recorder_among(inputs, kwargs).write_array(op, inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
             )
-        op = NumpyFunction(name, function)
         return _recorder_among(inputs).numpy_function(op, inputs, kwargs).array
 
     def __array_function__(
@@ -442,7 +440,7 @@ class Traced(np.ndarray[Any, Any]):
     ) -> Any:
         if function in SHAPES_ONLY:
             return function(*without_traces(args), **without_traces(kwargs))
-        recorder = _recorder_among([args, list(kwargs.values())])
+        recorder = _recorder_among(args, kwargs)
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
         op = NumpyFunction(module + function.__name__, function)
         return recorder.numpy_function(op, args, kwargs).array
@@ -537,11 +535,7 @@ SHAPES_ONLY = {
 }  # fmt: skip
 
 
-def traced(value: Array, slot: Slot) -> Traced:
-    """A Traced on the memory of this value, which belongs to the slot."""
-    a = np.asarray(value).view(Traced)
-    a.slot = slot
-    return a
+VALUES = (Slot, Traced, Tensor)  # what stands for a value of the program
 
 
 def slot_of(a: Slot | Traced) -> Slot:
@@ -556,19 +550,9 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def _recorder_among(things: Args) -> "ProgramRecorder":
+def _recorder_among(*things: object) -> "ProgramRecorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
-    for thing in things:
-        if hasattr(thing, "recorder"):  # a Slot
-            return thing.recorder
-        if isinstance(thing, Traced):
-            return slot_of(thing).recorder
-        if isinstance(thing, (tuple, list)):
-            try:
-                return _recorder_among(thing)
-            except LookupError:
-                continue
-    raise LookupError
+    return next(slot_of(x).recorder for x in parts_in(things) if isinstance(x, Slot | Traced))
 
 
 def without_traces(thing: object) -> Any:

@@ -18,7 +18,7 @@ from minigrad.core.shapes import Array
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
 from minigrad.static.slots import Slot
-from minigrad.static.tracing import Memory, ProgramRecorder
+from minigrad.static.tracing import ProgramRecorder
 
 
 class StepRecorder(ProgramRecorder):
@@ -110,9 +110,7 @@ class StepRecorder(ProgramRecorder):
         self.stale.add(self.current.get(first, first))
         self.current[first] = z.index
 
-    def over(
-        self, tensor: Tensor | Memory, op: Op, *operands: Slot | Tensor, **settings: object
-    ) -> Slot:
+    def over(self, tensor: Tensor, op: Op, *operands: Slot | Tensor, **settings: object) -> Slot:
         """Record op(*operands), with its result written to the memory of a captured tensor."""
         first = self.first_of(tensor)
         if first is None:
@@ -129,7 +127,7 @@ class StepRecorder(ProgramRecorder):
         self.became(tensor, z.index)
         return z
 
-    def became(self, tensor: Tensor | Memory, number: int) -> None:
+    def became(self, tensor: Tensor, number: int) -> None:
         """From now on, the tensor has the value with this number."""
         first = self.first_of(tensor)
         assert first is not None
@@ -137,7 +135,7 @@ class StepRecorder(ProgramRecorder):
         if not any(t is tensor for t in self.written):
             self.written.append(tensor)
 
-    def first_of(self, tensor: Tensor | Memory) -> int | None:
+    def first_of(self, tensor: Tensor) -> int | None:
         """The number of the tensor's value at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)

@@ -21,8 +21,8 @@ Read ir.py and slots.py first.
 
 import gc
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import dtype_error, shape_error, user_names
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import Counter, Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.shapes import Array
@@ -62,6 +62,7 @@ from minigrad.static.ir import (
 from minigrad.static.slots import (
     APART,
     UNRECORDED,
+    VALUES,
     VIEW,
     Slot,
     TensorSlot,
@@ -179,6 +180,11 @@ class ProgramRecorder:
         self.inputs.append(i)
         return Slot(self, i)
 
+    def inputs_of(self, f: Callable[..., Any], examples: Sequence[Array]) -> list[Slot]:
+        """Add an input for each argument of a function, with the name of its parameter."""
+        names = input_names(f, len(examples))
+        return [self.input(a, name) for a, name in zip(examples, names, strict=True)]
+
     def constant(self, array: Array) -> int:
         """The number of a constant, the same in each run. Each array gets only one number."""
         known = self._known.get(id(array))
@@ -187,15 +193,12 @@ class ProgramRecorder:
             self._keep.append(array)
         return known
 
-    def capture(
-        self, tensor: "Tensor | Memory", name: str | None = None, as_memory: bool = False
-    ) -> int:
+    def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is not a Slot, such as a parameter."""
-        standing = self.standing.get(id(tensor))
-        if standing is None and self._slot_sharing_memory(tensor) is not None:
+        if id(tensor) in self.standing or self._slot_sharing_memory(tensor) is not None:
             standing = self.stands_for(tensor)
-        if standing is not None and standing.index_ >= 0:
-            return standing.index
+            if standing.index_ >= 0:
+                return standing.index
         known = self._known.get(id(tensor))
         if known is not None:
             return known
@@ -250,12 +253,12 @@ class ProgramRecorder:
         i = self._by_memory.get(place_in_memory(array))
         if i is None:
             i = self._value("captured", array, name)
-            self.captured[i] = holder = Memory(array)
+            self.captured[i] = holder = make.tensor(array, Counter(), None)
             self._known[id(holder)] = i
         return i
 
-    def memory(self, array: Array, name: str | None = None) -> "Memory":
-        """A Memory for an array that does not belong to a tensor, so that the program can write to it."""
+    def holder(self, array: Array, name: str | None = None) -> Tensor:
+        """A tensor for an array that does not belong to a tensor, so that the program can write to it."""
         return self.captured[self.held(array, name)]
 
     # ------------------------------------------------------------------ instructions
@@ -372,9 +375,7 @@ class ProgramRecorder:
         """Would an eager run record an operation on these operands?"""
         if self._stopping or not modes.state.recording:
             return False
-        return any(
-            self.is_live(self.number(a)) for a in args if isinstance(a, (Slot, Traced, make.Tensor))
-        )
+        return any(self.is_live(self.number(a)) for a in args if isinstance(a, VALUES))
 
     def _has_boolean_mask(self, settings: Settings) -> bool:
         index = settings["index"]
@@ -422,7 +423,7 @@ class ProgramRecorder:
         return mapped(setting, self._ref_of)
 
     def _ref_of(self, part: Any) -> Any:
-        if isinstance(part, (Slot, Traced, make.Tensor)):
+        if isinstance(part, VALUES):
             return Ref(self.number(part))
         i = self.in_memory(part)
         return part if i is None else Ref(i)
@@ -482,7 +483,7 @@ class ProgramRecorder:
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _slot_sharing_memory(self, tensor: "Tensor | Memory") -> TensorSlot | None:
+    def _slot_sharing_memory(self, tensor: Tensor) -> TensorSlot | None:
         """A slot that was written to and shares its memory with this tensor, as for z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
@@ -507,14 +508,9 @@ class ProgramRecorder:
         mine = [self._keep, self.captured]
         return _is_held_by_locals_only(tensor, {id(m) for m in mine})
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> AbstractContextManager[None]:
         """Within this block, observe what tensors do, and which random numbers are drawn."""
-        before = modes.set_mode("observer", TracingObserver(self))
-        try:
-            yield
-        finally:
-            modes.set_mode("observer", before)
+        return modes.within("observer", TracingObserver(self))
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
         """The program that was recorded."""
@@ -526,26 +522,6 @@ class ProgramRecorder:
 
 
 SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
-
-
-class Memory:
-    """An array without a tensor, used like a captured tensor."""
-
-    node = None
-    is_leaf = True
-    _base = None
-    count = 0
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-        self.shape = array.shape
-
-    def _shared_counter(self) -> "Memory":
-        return self
-
-    def memory(self) -> Array:
-        """The array itself, as a captured tensor would return it."""
-        return self.array
 
 
 def place_in_memory(a: Array) -> tuple[Any, ...]:
@@ -576,10 +552,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
 
     def recording(*examples: object) -> Program:
         recorder = ProgramRecorder()
-        slots = [
-            recorder.input(as_example(x), name)
-            for x, name in zip(examples, input_names(f, len(examples)), strict=True)
-        ]
+        slots = recorder.inputs_of(f, [as_example(x) for x in examples])
         with recorder.watching():
             result = f(*slots)
         return finished(recorder, result)
@@ -596,15 +569,10 @@ def as_example(x: object) -> Any:
 
 def input_names(f: Callable[..., Any], n: int) -> list[str | None]:
     """The names of a function's first n parameters, as names of inputs."""
-    try:
-        names = [
-            p.name
-            for p in inspect.signature(f).parameters.values()
-            if p.kind is p.POSITIONAL_OR_KEYWORD
-        ]
-    except (TypeError, ValueError):
-        names = []
-    names = names[:n]
+    parameters: Iterable[inspect.Parameter] = ()
+    with suppress(TypeError, ValueError):  # some functions have no signature
+        parameters = inspect.signature(f).parameters.values()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][:n]
     return [*names, *(f"input{k}" for k in range(len(names), n))]
 
 
@@ -613,7 +581,7 @@ def finished(recorder: ProgramRecorder, result: Any) -> Program:
     single = not isinstance(result, (tuple, list))
     results = [result] if single else list(result)
     for r in results:
-        if not isinstance(r, (Slot, Traced, make.Tensor, np.ndarray, np.generic, int, float)):
+        if not isinstance(r, (*VALUES, np.ndarray, np.generic, int, float)):
             raise ProgramError(
                 f"a recorded function returns tensors, but this one returned {type(r).__name__}. To fix it, "
                 "return a tensor, or a tuple of tensors."

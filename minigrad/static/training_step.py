@@ -38,7 +38,7 @@ from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.step_recorder import StepRecorder
-from minigrad.static.tracing import as_example, input_names
+from minigrad.static.tracing import as_example
 
 ndarray, tensor = np.ndarray, make.Tensor
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
@@ -108,9 +108,7 @@ class Replay:
 
     def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
         recorder = StepRecorder()
-        slots = [
-            recorder.input(a, n) for a, n in zip(arrays, input_names(f, len(arrays)), strict=True)
-        ]
+        slots = recorder.inputs_of(f, arrays)
         before = instead.step
         instead.step = functools.partial(record_optimizer_step, recorder)
         try:

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.shapes import Array
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.differentiate import chosen, differentiated
 from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
@@ -82,13 +81,6 @@ class Column:
         self.reader = {i: k for k, own in ends.items() for i in own}
         self.frees = {program.instructions[k].result: own for k, own in ends.items()}
         self.values: dict[int, Any] = {}
-
-    def run(self, inputs: Sequence[Array]) -> None:
-        """Compute every value of the program."""
-        self.values = self.program.known_at_first(inputs)
-        with np.errstate(all="ignore"):
-            for line in self.program.instructions:
-                line.run(self.values)
 
     def name_of(self, i: int) -> str:
         """The name of a value."""
@@ -302,7 +294,7 @@ class Shown(Inspectable):
 
     def __init__(self, program: Program, gradient: bool, wrt: Wrt, seeded: bool) -> None:
         super().__init__("program")
-        self.program, self.seeded = program, seeded
+        self.program = program
         self.gradient: Program | None = None
         self.why, self._wrt = "", list[int]()
         self._origins: dict[int, Origin] | None = None
@@ -327,10 +319,10 @@ class Shown(Inspectable):
             columns.append(Column(1, g, f"its gradient with respect to {by}", own, self._origins))
         ran = self.program._ran
         if ran is not None:
-            columns[0].run(ran)
+            columns[0].values = self.program.all_values(ran)
             for c in columns[1:]:
                 seeds = [np.ones(c.program.values[i].shape) for i in c.program.inputs[len(ran) :]]
-                c.run([*ran, *seeds])
+                c.values = c.program.all_values([*ran, *seeds])
         return program_document(self.name, self.number, columns, self.why)
 
 
@@ -342,41 +334,6 @@ def _default_wrt(program: Program) -> Any:
     if not found:
         raise ProgramError("it has no input that could have a gradient")
     return found
-
-
-def show_program(
-    program: Program, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
-) -> Shown:
-    """Show the program in the inspector.
-
-    inputs     run the program with these first; by default, show the values of its latest run, if any
-    gradient   also show its gradient program?
-    wrt        what to differentiate with respect to, as in program.gradient(wrt)
-    seeded     as in program.gradient: for outputs that are not scalar
-
-    >>> import minigrad
-    >>> from minigrad import static
-    >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
-    >>> print(show_program(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
-    program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
-    <BLANKLINE>
-    gradient program: 0 instructions
-    <BLANKLINE>
-    program
-        instruction  shape  value   stored in          then
-    %0  input x      (2,)   [1, 2]  given at each run
-    %1  input w      (2,)   [3, 4]  given at each run
-    %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
-    %3  sum(%2)      ()     11                         returned
-    <BLANKLINE>
-    its gradient with respect to w
-        instruction  shape  value   stored in          then
-    %0  input x      (2,)   [1, 2]  given at each run  returned
-    %1  input w      (2,)   [3, 4]  given at each run
-    """
-    if inputs:
-        program(*inputs)
-    return Shown(program, gradient, wrt, seeded)
 
 
 def to_dot(program: Program) -> str:
@@ -397,10 +354,3 @@ def to_dot(program: Program) -> str:
     }
     """
     return dot_text(Shown(program, False, None, False).shown()).rstrip("\n")
-
-
-def picture_of(program: Program) -> Shown:
-    """The program's Shown object: the same one each time, so that all views stay in sync."""
-    if program._shown is None:
-        program._shown = show_program(program)
-    return program._shown

@@ -49,14 +49,13 @@ class Chain:
     def __init__(self, z: Any, namespace: Mapping[str, Any]) -> None:
         self.root = node_of(z)
         named = list(tensors_in(namespace, tensor_kinds()))
-        self._tensors = {id(t): short(name) for name, t in reversed(named)}
-        self._names: dict[AnyNode, str] = {}
+        self._tensors: dict[int, str] = {}
+        self._names: dict[AnyNode, str] = {}  # if the tensor is still among the user's variables
         self._shapes: dict[AnyNode, str] = {}
-        for name, tensor in named:  # nodes whose tensors are still among the user's variables
-            node = node_of(tensor)
-            if node is not None and node not in self._names:
-                self._names[node] = short(name)
-                self._shapes[node] = shape_text(tensor.shape)
+        for name, tensor in reversed(named):  # of several names, the first counts
+            self._tensors[id(tensor)] = short(name)
+            if (node := node_of(tensor)) is not None:
+                self._names[node], self._shapes[node] = short(name), shape_text(tensor.shape)
         if self.root is None:
             remark = "no grad_fn: nothing here requires a gradient"
             lines = [ChainLine("", self._tensors.get(id(z), "this tensor"), remark)]

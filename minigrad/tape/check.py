@@ -220,10 +220,10 @@ class Differences:
         """The quotients as text; with a hand-derived gradient, entry by entry."""
         said = f"central differences: {Snapshot(self.central)}"
         if mine is not None:
-            own = double_of(mine)
-            if own.shape != self.central.shape:
-                return f"{said}; yours has shape {own.shape} instead of {self.central.shape}."
-            said = _table(self, own)
+            shape = double_of(mine).shape
+            if shape != self.central.shape:
+                return f"{said}; yours has shape {shape} instead of {self.central.shape}."
+            said = _table(self, mine)
         kink = "there is a kink: the slopes from the left and the right differ."
         return "\n".join([said, *(f"At {self.name}{at or ''} {kink}" for at in self.kinks[:3])])
 
@@ -242,7 +242,7 @@ class AllDifferences:
         return all(d.agrees() and d.agrees(mine) for d, mine in self.found)
 
     def __repr__(self) -> str:
-        return "\n\n".join(_table(d, None if m is None else double_of(m)) for d, m in self.found)
+        return "\n\n".join(_table(d, mine) for d, mine in self.found)
 
 
 def differences(
@@ -379,9 +379,9 @@ def _setting(value: Any) -> Any:
     return value
 
 
-def _table(d: Differences, mine: Array | None) -> str:
+def _table(d: Differences, mine: Any) -> str:
     """A table by entry: your gradient, the tape's, the quotient, and your error."""
-    other = d.tape if mine is None else mine
+    other = d.tape if mine is None else double_of(mine)
     if other.shape != d.central.shape:
         return f"{d.name}: yours has shape {other.shape} instead of {d.central.shape}."
     apart = np.abs(d.central - other)

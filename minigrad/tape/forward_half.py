@@ -174,13 +174,12 @@ class ForwardHalf(Identities):
                 self._latest[key] = (made, tensor.output_nr)
                 return
         entry = Entry("leaf" if node is None else "before", results=[result])
-        source = None if node is not None else self._same_memory(tensor, key)
-        if source is not None:
-            self._detached(entry, source, self.version_of(tensor))
         if node is not None:
             entry.op = node.op.name
             self._belongs(entry, len(self.entries), node)
-        elif result.requires_grad:
+        elif (source := self._same_memory(tensor, key)) is not None:
+            self._detached(entry, source, self.version_of(tensor))
+        if node is None and result.requires_grad:
             entry.kind, entry.backward = "leaf", "AccumulateGrad"
             entry.queue_key = None if tensor.node is None else tensor.node.queue_key
         self._latest[key] = (len(self.entries), 0)
@@ -277,7 +276,7 @@ def local_derivatives(
     known: dict[str, Any] = {**op.settings, **settings, "z": z.array}
     for name, x in zip(op.operands, operands, strict=True):
         array = getattr(x, "array", x)
-        known |= {name: array, f"{name}_shape": np.shape(array), f"{name}_turned": False}
+        known |= {name: array, f"{name}_shape": np.shape(array)}
     one = np.ones_like(z.array)
     found = {}
     for name, x in zip(op.operands, operands, strict=True):

@@ -11,7 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
-from minigrad.tape.events import Backward, Entry, Input, Iteration, NodeRun
+from minigrad.core.errors import Place
+from minigrad.tape.events import Backward, Entry, Iteration, NodeRun
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
@@ -27,11 +28,10 @@ def iterations_of(recorder: Recorder) -> list[Iteration]:
     """
     if recorder.iterations:
         return recorder.iterations
-    steps: dict[tuple[object, ...], list[int]] = {}
+    steps: dict[tuple[Place | None, str], list[int]] = {}
     for k, (kind, which, _) in enumerate(recorder.events):
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
-            line = None if update.place is None else (update.place.file, update.place.line)
-            steps.setdefault((line, update.name), []).append(k)
+            steps.setdefault((update.place, update.name), []).append(k)
     ends = [_with_schedules(recorder, k) for k in max(steps.values(), key=len, default=[])]
     if len(ends) < 2:
         ends = _ends_by_hand(recorder)
@@ -57,10 +57,10 @@ def _reached(recorder: Recorder, end: int) -> int:
 
 def _ends_by_hand(recorder: Recorder) -> list[int]:
     """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line."""
-    lines = [None if b.place is None else (b.place.file, b.place.line) for b in recorder.passes]
-    if not lines or len(lines) <= MOST_ITERATIONS or len({*lines}) > 1 or lines[0] is None:
+    places = [b.place for b in recorder.passes]
+    if len(places) <= MOST_ITERATIONS or len({*places}) > 1 or places[0] is None:
         return []
-    file, line = lines[0]
+    file, line = places[0]
     ends, ran = [], False
     for k, (kind, which, _) in enumerate(recorder.events):
         place = recorder.entries[which].place if kind == "op" else None
@@ -152,7 +152,6 @@ class _Thinning:
         return None if entry is None else self.new.get(entry)
 
     def _entries(self) -> None:
-        last: dict[int, int] = {}  # the last kept entry of each tensor
         kept: list[Entry] = []
         for old in self.new:
             entry = self.recorder.entries[old]
@@ -163,20 +162,12 @@ class _Thinning:
                     made = entry.backward not in (None, "AccumulateGrad")
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
-            entry.inputs = [self._input(i, last) for i in entry.inputs]
-            entry.read = [self._input(i, last) for i in entry.read]
+            # All that these name is kept: see `_needed`.
+            entry.inputs = [replace(i, entry=self._at(i.entry)) for i in entry.inputs]
+            entry.read = [replace(i, entry=self._at(i.entry)) for i in entry.read]
             entry.saved = [replace(s, entry=self._at(s.entry)) for s in entry.saved]
-            last |= {r.tensor: len(kept) for r in entry.results}
             kept.append(entry)
         self.recorder.entries[:] = kept
-
-    def _input(self, given: Input, last: dict[int, int]) -> Input:
-        if given.entry is None or given.entry in self.new:
-            return replace(given, entry=self._at(given.entry))
-        source = self.recorder.entries[given.entry].results[given.output]
-        if source.tensor in last:  # use an earlier version of it
-            return replace(given, entry=last[source.tensor], output=0)
-        return Input(None, constant="…")
 
     def _pass(self, b: Backward, number: int) -> Backward:
         new = self.new

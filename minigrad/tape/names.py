@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.op import as_in_pytorch
+from minigrad.core.plan import listed, slice_text
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import ArrayFacts
 
@@ -46,24 +47,27 @@ def tensors_in(
     namespace: Mapping[str, Any], kind: type[Any] | tuple[type[Any], ...] = Tensor
 ) -> Iterator[tuple[str, Any]]:
     """Every named tensor of these classes, variables before entries of lists."""
-    nested = []
+    others = []
     for name, value in list(namespace.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
         if isinstance(value, kind):
             yield name, value
-        elif type(value) in (list, tuple, dict) and 0 < len(value) <= MANY:
-            nested.append((name, value))
-        elif callable(getattr(type(value), "named_parameters", None)):
-            nested.append((name, value))
-    for name, value in nested:
-        if isinstance(value, dict | list | tuple):
-            pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            entries = [(f"{name}[{key!r}]", v) for key, v in pairs]
         else:
-            own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
-            entries = [(f"{name}.{path}", v) for path, v in own]
-        yield from (entry for entry in entries if isinstance(entry[1], kind))
+            others.append((name, value))
+    for name, value in others:
+        yield from (entry for entry in _entries(name, value) if isinstance(entry[1], kind))
+
+
+def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
+    """What a short list or dictionary contains, or the parameters and buffers of a module, by name."""
+    if type(value) in (list, tuple, dict) and len(value) <= MANY:
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        return [(f"{name}[{key!r}]", v) for key, v in pairs]
+    if not callable(getattr(type(value), "named_parameters", None)):
+        return []
+    own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
+    return [(f"{name}.{path}", v) for path, v in own]
 
 
 def clean(text: object) -> str:
@@ -102,9 +106,9 @@ def number_text(value: Any) -> str:
     return f"{float(value) + 0.0:.4g}"
 
 
-def shape_text(shape: Iterable[int]) -> str:
-    """A shape as Python writes it."""
-    return str(tuple(int(n) for n in shape))
+def shape_text(shape: Iterable[int] | None) -> str:
+    """A shape as Python writes it; empty if there is none."""
+    return "" if shape is None else str(tuple(int(n) for n in shape))
 
 
 def constant_text(value: Any) -> str:
@@ -144,11 +148,9 @@ def setting(value: Any, named: Callable[[Any], str] = lambda array: "") -> str:
         name = named(value)
         return name or array_text(np.asarray(getattr(value, "array", value)))
     if isinstance(value, tuple):
-        inside = ", ".join(setting(v, named) for v in value)
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
+        return f"({listed([setting(v, named) for v in value])})"
     if isinstance(value, slice):
-        parts = [value.start, value.stop] + ([] if value.step is None else [value.step])
-        return ":".join("" if p is None else str(p) for p in parts)
+        return slice_text(value)
     if value is Ellipsis:
         return "..."
     text = repr(value)

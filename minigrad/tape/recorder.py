@@ -68,8 +68,6 @@ class Recorder(ForwardHalf):
 
     def step(self, task: GraphTask, step: Step) -> None:
         """A node ran."""
-        if isinstance(step.node, Edge):
-            return
         now = self._open[-1][1]
         if not now.runs:
             self._count(task, now)
@@ -88,15 +86,11 @@ class Recorder(ForwardHalf):
         """Record where the gradient is stored or returned, if it ends at this node."""
         node, entry = step.node, run.entry
         asked = task.inputs is not None and node in task.inputs
-        if isinstance(node, AccumulateGrad):
-            if asked and not task.accumulate:
-                run.captured = True
-            else:
-                before, after = self._grads.get(entry), maybe(node.grad)
-                now.accumulate(run, before, after)
-                self._grads[entry] = after
-        elif asked:
-            run.captured = True
+        run.captured = asked and not (task.accumulate and isinstance(node, AccumulateGrad))
+        if isinstance(node, AccumulateGrad) and not run.captured:
+            before, after = self._grads.get(entry), maybe(node.grad)
+            now.accumulate(run, before, after)
+            self._grads[entry] = after
         run.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
     def _count(self, task: GraphTask, now: Backward) -> None:

@@ -60,13 +60,13 @@ class Snapshot:
             self.shape, self.rows = value.shape, [int(i) for i in value.indices[:FIRST]]
         self._facts: ArrayFacts | None = None
         self._array: Array | None = array.copy() if array.size <= WHOLE else None
-        self._sample: Array | None = None
+        self._sample: Any = None
         if self._array is None:
             self._later, self._sample = self._summary(array), thinned(array).copy()
 
     @classmethod
     def described(
-        cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array | None = None
+        cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array
     ) -> "Snapshot":
         """A snapshot from given facts; `facts` is called when they are needed."""
         found = cls.__new__(cls)
@@ -79,9 +79,9 @@ class Snapshot:
         """The whole array; None if it was too large to keep."""
         return None if self.rows is not None else self._array
 
-    def sample(self) -> Array | None:
+    def sample(self) -> Array:
         """The array, or some entries of a large one: every k-th row and column of a matrix."""
-        return self._sample if self._array is None else self.array
+        return self._sample if self._array is None else self._array
 
     def facts(self) -> ArrayFacts:
         """The snapshot as plain data, ready for JSON."""

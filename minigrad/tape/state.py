@@ -31,7 +31,18 @@ class Term(NamedTuple):
     added: doc.AccumulateDetail
 
 
-OF_A_PASS = ("expected", "pruned", "arrived", "queue", "order", "captured", "failed", "conflict")
+@dataclass
+class PassState:
+    """The state of one backward pass."""
+
+    expected: dict[str, int] = field(default_factory=dict)
+    pruned: set[str] = field(default_factory=set)
+    arrived: dict[str, list[Arrival]] = field(default_factory=dict)
+    queue: list[str] = field(default_factory=list)
+    order: dict[str, int] = field(default_factory=dict)  # node -> the number of its latest run
+    captured: set[str] = field(default_factory=set)
+    failed: str | None = None
+    conflict: doc.SavedConflict | None = None
 
 
 @dataclass(repr=False)
@@ -42,22 +53,15 @@ class TapeState:
     step: int
     last: int
     number: int = 0  # the number of the backward pass, 0 before the first
+    backward: PassState = field(default_factory=PassState)  # its state
     node: str | None = None  # the node that ran last
     event: str | None = None  # the kind of step: op, seed, node, error
     made: set[str | None] = field(default_factory=set)  # the nodes that have run forward
-    expected: dict[str, int] = field(default_factory=dict)
-    pruned: set[str] = field(default_factory=set)
-    arrived: dict[str, list[Arrival]] = field(default_factory=dict)
-    queue: list[str] = field(default_factory=list)
-    order: dict[str, int] = field(default_factory=dict)  # node -> the number of its latest run
     freed: dict[str, int] = field(default_factory=dict)  # node -> the pass that freed it
     terms: dict[str, list[Term]] = field(default_factory=dict)
-    captured: set[str] = field(default_factory=set)
-    failed: str | None = None
-    conflict: doc.SavedConflict | None = None
     firsts: dict[str, list[str]] = field(default_factory=dict)  # node -> "first NaN made here"
     just_now: str = "Before the first step."
-    passes: dict[int, dict[str, object]] = field(default_factory=dict)  # of interrupted passes
+    passes: dict[int | None, PassState] = field(default_factory=dict)  # of all passes, by number
 
     @staticmethod
     def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "TapeState":
@@ -81,8 +85,8 @@ class TapeState:
                 yield state
 
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
-        if step.pass_ in self.passes and step.pass_ != self.number:
-            self._enter(step.pass_)  # a pass that was nested in this one has ended
+        if step.pass_ in self.passes:  # another one, if a pass that was nested in it has ended
+            self.number, self.backward = step.pass_ or 0, self.passes[step.pass_]
         details, node = step.details[:detail], step.node or ""
         self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
@@ -98,31 +102,32 @@ class TapeState:
         return self.found.backward[step.pass_ - 1].ran_as if step.pass_ else 0
 
     def _happen(self, step: doc.TapeStep, node: str, d: doc.AnyDetail) -> None:
+        now = self.backward
         match d:
             case doc.SeedDetail():
                 self._begin(step.pass_ or 0, d)
             case doc.Detail("op" | "failed"):
                 self.made.add(node)
             case doc.Detail("pop"):
-                if node in self.queue:
-                    self.queue.remove(node)
+                if node in now.queue:
+                    now.queue.remove(node)
                 if step.order is not None:
-                    self.order[node] = step.order
+                    now.order[node] = step.order
             case doc.DepositDetail():
-                self.arrived.setdefault(d.to, []).append(Arrival(node, d))
+                now.arrived.setdefault(d.to, []).append(Arrival(node, d))
                 if d.ready:
                     self._ready([d.to])
             case doc.AccumulateDetail():
                 self.terms.setdefault(node, []).append(Term(self._ran_as(step), d))
             case doc.CaptureDetail():
-                self.captured.add(node)
+                now.captured.add(node)
             case doc.Detail("free"):
                 self.freed[node] = self._ran_as(step)
             case doc.UpdateDetail():
                 for change in d.changes:
                     self._change(d.kind, change)
             case doc.ErrorDetail():
-                self.failed, self.conflict = node or None, d.conflict
+                now.failed, now.conflict = node or None, d.conflict
 
     def _change(self, kind: doc.UpdateKind, change: doc.ParameterChange) -> None:
         """Update .grad: it was cleared, or now belongs to the next version of the parameter."""
@@ -133,23 +138,15 @@ class TapeState:
             self.terms[str(change.now)] = self.terms.pop(str(change.was))
 
     def _begin(self, number: int, d: doc.SeedDetail) -> None:
-        self._enter(number)
-        self.expected, self.pruned = d.expected, set(d.pruned)
-        self.arrived, self.order, self.queue, self.captured = {}, {}, [], set()
-        self.failed, self.conflict = None, None
-        self._ready(s.node for s in d.seeds if not self.expected.get(s.node, 0))
-
-    def _enter(self, number: int) -> None:
-        """Switch to another pass, and store the state of this one."""
-        self.passes[self.number] = {name: getattr(self, name) for name in OF_A_PASS}
-        for name, value in self.passes.get(number, {}).items():
-            setattr(self, name, value)
         self.number = number
+        self.backward = self.passes[number] = PassState(d.expected, set(d.pruned))
+        self._ready(s.node for s in d.seeds if not d.expected.get(s.node, 0))
 
     def _ready(self, keys: Iterable[str]) -> None:
-        self.queue += [key for key in dict.fromkeys(keys) if key not in self.queue]
+        queue = self.backward.queue
+        queue += [key for key in dict.fromkeys(keys) if key not in queue]
         if self.engine != "recursive":
-            self.queue.sort(key=self._priority)
+            queue.sort(key=self._priority)
 
     def _priority(self, key: str) -> int:
         return self.found.node(key).priority or 0
@@ -161,11 +158,11 @@ class TapeState:
 
     def left(self, key: str) -> int:
         """How many contributions a node still expects."""
-        return self.expected.get(key, 0) - len(self.arrived.get(key, ()))
+        return self.backward.expected.get(key, 0) - len(self.backward.arrived.get(key, ()))
 
     def expecting(self) -> list[str]:
         """The nodes that still expect contributions, in the order in which they will run."""
-        return [k for k in sorted(self.expected, key=self._priority) if self.left(k) > 0]
+        return [k for k in sorted(self.backward.expected, key=self._priority) if self.left(k) > 0]
 
     # ---- the public attributes ------------------------------------------------------
 
@@ -180,12 +177,12 @@ class TapeState:
     @property
     def ready(self) -> tuple[str, ...]:
         """The ready queue, in the order in which the nodes will run."""
-        return tuple(self.found.node(k).title for k in self.queue)
+        return tuple(self.found.node(k).title for k in self.backward.queue)
 
     @property
     def waiting(self) -> dict[str, int]:
         """The nodes that still expect contributions -> how many."""
-        keys = [k for k in self.expecting() if k not in self.queue]
+        keys = [k for k in self.expecting() if k not in self.backward.queue]
         return {self.found.node(k).title: self.left(k) for k in keys}
 
     @property

@@ -96,22 +96,21 @@ class Code:
     def __init__(self, home: str | None) -> None:
         self.home = home
         self.lines: list[doc.CodeLine] = []
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[Place, int] = {}
         self._sources: dict[str, int] = {} if home is None else {home: 0}
 
     def number(self, place: Place | None) -> int | None:
         """The index of a user's line, which is added if it is new; None if there is no place."""
         if place is None:
             return None
-        key = (place.file, place.line)
-        if key not in self._known:
-            self._known[key] = len(self.lines)
+        if place not in self._known:
+            self._known[place] = len(self.lines)
             where = place.label.rsplit(", line ", 1)[0]
             source = self._sources.setdefault(place.file, len(self._sources))
             written = linecache.getline(place.file, place.line)
             indent = len(written) - len(written.lstrip())
             self.lines.append(doc.CodeLine(where, source, place.line, place.text, indent))
-        return self._known[key]
+        return self._known[place]
 
     def add_surroundings(self) -> None:
         """Add the lines around those that ran: the whole recorded cell, and functions from other sources."""
@@ -162,9 +161,11 @@ class Values:
         self._left = BUDGET
 
     def number(self, snapshot: Snapshot | None) -> int | None:
-        """The index of a snapshot, which is added if there is no equal one; None for None."""
-        if snapshot is None:
-            return None
+        """The index of a snapshot; None for None."""
+        return None if snapshot is None else self.index(snapshot)
+
+    def index(self, snapshot: Snapshot) -> int:
+        """The index of a snapshot, which is added if there is no equal one."""
         facts = snapshot.facts()
         if len(facts["first"]) > max(FIRST, self._left):
             facts = {**facts, "first": facts["first"][:FIRST]}
@@ -287,14 +288,12 @@ class _Nodes:
             dtype=first.dtype,
             value=values.number(first.value),
             thumbnail=thumbnail(first.value, node.result(0) if node.named else ""),
-            tangents=[n for t in first.tangents if (n := values.number(t)) is not None],
+            tangents=[values.index(t) for t in first.tangents],
             results=[
                 doc.FurtherResult(r.tensor, list(r.shape), r.dtype, values.number(r.value))
                 for r in others
             ],
-            local={
-                name: n for name, d in entry.local.items() if (n := values.number(d)) is not None
-            },
+            local={name: values.index(d) for name, d in entry.local.items()},
             storage=self.storage.get(first.tensor),
         )
 

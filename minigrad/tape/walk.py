@@ -13,11 +13,12 @@ again (state.py) without computing anything.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.backward import root_gradient, root_of
+from minigrad.core.backward import root_gradient, root_of, watched_steps
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
 from minigrad.tape.adapters import tensor_kinds
@@ -107,20 +108,16 @@ def live(
 
 
 def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
-    recorder.backward(task)
-    nodes = nodes_of(recorder)
-    now, begun = recorder.passes[-1], len(recorder.events)
-    number = sum(map(recorder.is_step, recorder.events))
-    steps = task.steps()
-    error: BaseException | None = None
-    try:
+    nodes: list[TapeNode] = []
+    number = begun = 0
+    with closing(watched_steps(task)) as steps:
         while True:
             # The modes are only set while the engine runs, not while the user's loop body runs.
             with modes.set_grad_enabled(task.create_graph), modes.within("observer", recorder):
                 step = next(steps, None)
             if step is None:
                 break
-            recorder.step(task, step)
+            now, nodes = recorder.passes[-1], nodes or nodes_of(recorder)
             number += sum(map(recorder.is_step, recorder.events[begun:]))
             begun = len(recorder.events)
             place = (number, number + len(now.expected) - len(now.runs))
@@ -129,14 +126,6 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             waiting = {recorder.entry_of(n): task.waiting[n] for n in later}
             gradients = step.g, [step.grads[s.edge] for s in now.runs[-1].sent]
             yield _shown(nodes, now.runs[-1], place, step.node, gradients, ready, waiting)
-    except GeneratorExit:
-        raise
-    except BaseException as e:
-        error = e
-        raise
-    finally:
-        steps.close()  # type: ignore[attr-defined]
-        recorder.finished(task, error)
 
 
 def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[WalkStep]:
@@ -152,7 +141,7 @@ def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[Walk
 def _again(now: Backward, shown: Callable[[], Document]) -> Iterator[WalkStep]:
     found = shown()
     for run, state in zip(now.runs, TapeState.after_each_node(found, now.number), strict=True):
-        ready = [index_of(k) for k in state.queue]
+        ready = [index_of(k) for k in state.backward.queue]
         waiting = {index_of(k): state.left(k) for k in state.expecting()}
         gradients, place = (run.g, [s.value for s in run.sent]), (state.step, state.last)
         yield _shown(found.nodes, run, place, None, gradients, ready, waiting)

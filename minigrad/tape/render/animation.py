@@ -7,7 +7,7 @@ gif          an animated GIF, drawn by matplotlib
 """
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import index
 from pathlib import Path
@@ -25,14 +25,13 @@ WIDEST = 1280  # pixels
 PAUSE = 1200  # milliseconds for which a GIF shows each picture
 
 
-def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
-    """A picture for each of these steps; by default for all, from step 0, before anything has run."""
-    chosen = _chosen(found, steps)
-    pictures = [draw.picture(found, step, moving=True) for step in chosen]
+def frames(found: Document, steps: Sequence[int]) -> list[Picture]:
+    """A picture for each of these steps; step 0 is before anything has run."""
+    pictures = [draw.picture(found, step, moving=True) for step in steps]
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
     texts = ["Before the first step.", *(step.text for step in found.steps)]
-    said = [f"{step}/{len(found.steps)}  {clean(texts[step])}" for step in chosen]
+    said = [f"{step}/{len(found.steps)}  {clean(texts[step])}" for step in steps]
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
 
 
@@ -64,21 +63,21 @@ def save_steps(
     return paths
 
 
-def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
-    """An animated GIF of the steps, which loops forever.
+def gif(found: Document) -> bytes:
+    """An animated GIF of all steps, which loops forever.
 
     Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
     """
-    chosen = _chosen(found, steps)
-    if len(chosen) > LONGEST:
+    many = len(found.steps) + 1
+    if many > LONGEST:
         raise ValueError(
-            f"a GIF has at most {LONGEST} pictures, and this tape has {len(chosen)} steps. To fix it, choose "
+            f"a GIF has at most {LONGEST} pictures, and this tape has {many} steps. To fix it, choose "
             "some:  tape.save_steps(folder, steps=range(0, 40))  writes them as SVG files."
         )
     try:
         from PIL import Image  # comes with matplotlib
 
-        pictures = frames(found, chosen)
+        pictures = frames(found, range(many))
         scale = min(1.0, WIDEST / max(p.width for p in pictures))
         images = [Image.open(io.BytesIO(rendered(p, scale))) for p in pictures]
     except ModuleNotFoundError as error:

@@ -32,7 +32,8 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """The size of a box, wide enough for its text at every step."""
-        name, shape = text_width(self.name(node), 14, mono=True), text_width(self.shape(node), 11.5)
+        name = text_width(self.name(node), 14, mono=True)
+        shape = text_width(shape_text(node.shape), 11.5)
         tabs = sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
         what, line = text_width(self.what(node), 12, mono=True), text_width(self.line(node), 11)
         backward = text_width(self.backward(node), 12, bold=True)
@@ -75,10 +76,6 @@ class Sizes:
         shown = range(n) if n <= 4 else sorted({0, own, n - 1})
         return [(f"v{k}", k == own) for k in shown]
 
-    def shape(self, node: TapeNode) -> str:
-        """The first row, right: the shape; empty if there is none."""
-        return "" if node.shape is None else shape_text(node.shape)
-
     def what(self, node: TapeNode) -> str:
         """The second row, left: the kind of leaf, or the expression that computed the tensor."""
         if node.kind == "leaf" and node.program is not None:
@@ -109,7 +106,7 @@ class Sizes:
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
             of = short(s.of(self.found.nodes), 16)
-            conflict = state.conflict if state.failed == node.id else None
+            conflict = state.backward.conflict if state.backward.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
@@ -150,34 +147,34 @@ class Sizes:
         """
         if node.program is not None:
             return node.program.ends
-        key, state = node.id, self.state
+        key, state, now = node.id, self.state, self.state.backward
         if node.kind == "failed":
             return "failed here"
         if node.backward is None:
             return ""
-        if state.failed == key:
+        if now.failed == key:
             return "stopped here"
-        if key in state.pruned:
+        if key in now.pruned:
             return "not needed"
-        terms = state.expected.get(key, 0)
-        arrived = len(state.arrived.get(key, ()))
-        if key not in state.order and terms > 1 and arrived:
+        terms = now.expected.get(key, 0)
+        arrived = len(now.arrived.get(key, ()))
+        if key not in now.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
         many = f"{terms} contributions" if terms > 1 else ""
         if node.backward != "AccumulateGrad":
-            return many if key in state.order else ""
-        if key in state.order:
-            return "to the caller" if key in state.captured else ".grad" + (many and f", {many}")
+            return many if key in now.order else ""
+        if key in now.order:
+            return "to the caller" if key in now.captured else ".grad" + (many and f", {many}")
         filled = state.terms.get(key)
         return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
 
     def description(self, node: TapeNode) -> str:
         """A box in one sentence, for screen readers."""
         own = [v for v, current in self.tabs(node) if current]
-        parts = [" ".join([self.name(node), *own]), self.shape(node)]
+        parts = [" ".join([self.name(node), *own]), shape_text(node.shape)]
         parts += [self.what(node), self.line(node), self.backward(node)]
-        if node.id in self.state.order:
-            parts.append(f"ran as number {self.state.order[node.id]}")
+        if node.id in self.state.backward.order:
+            parts.append(f"ran as number {self.state.backward.order[node.id]}")
         parts += [text for text, _ in self.chips(node)]
         parts.append(self.note(node))
         parts += [] if node.thumbnail is None else node.thumbnail.lines

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise, takewhile
 
 from minigrad.tape import document as doc
-from minigrad.tape.names import clean, count_of, short
+from minigrad.tape.names import clean, count_of, shape_text, short
 from minigrad.tape.render import style
 from minigrad.tape.render.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
 from minigrad.tape.render.labels import APART, LINE
@@ -38,7 +38,8 @@ class Canvas:
         # Leaves exist from the start, unless an optimizer wrote to them.
         later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
         self.late = later - self.state.made if moving else set()
-        arrivals = (a for arrived in self.state.arrived.values() for a in arrived)
+        self.backward = self.state.backward
+        arrivals = (a for arrived in self.backward.arrived.values() for a in arrived)
         self.flow: dict[tuple[str, int | None], doc.DepositDetail] = {
             (a.sender, a.sent.edge): a.sent for a in arrivals
         }
@@ -55,7 +56,7 @@ class Canvas:
         x, y, w, h = self.at(place)
         sizes, key = self.sizes, node.id
         leaf, wanted = node.kind == "leaf", node.requires_grad
-        failed = self.state.failed == key or node.kind == "failed"
+        failed = self.backward.failed == key or node.kind == "failed"
         band = y + h - BOTTOM
         border, thick, dash = style.LINE, 1.2, ""
         if leaf:
@@ -81,7 +82,7 @@ class Canvas:
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
         items += self._lower(node, x, band + 17, w, failed)
-        opacity = PALE if key in self.late else FADED if key in self.state.pruned else 1.0
+        opacity = PALE if key in self.late else FADED if key in self.backward.pruned else 1.0
         return Group(f"{self.prefix}-{key}", sizes.description(node), tuple(items), opacity)
 
     def _upper(self, node: doc.TapeNode, x: float, y: float, w: float) -> list[Item]:
@@ -100,7 +101,7 @@ class Canvas:
         ink = style.FAINT if leaf else style.INK
         return [
             *items,
-            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, style.FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_1, shape_text(node.shape), 11.5, style.FAINT, anchor="end"),
             Words(x + PAD, y + ROW_2, sizes.what(node), 12, ink, mono=not leaf),
             Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, style.FAINT, anchor="end"),
         ]
@@ -133,8 +134,8 @@ class Canvas:
     ) -> Iterator[Item]:
         sizes, at, wanted = self.sizes, x + PAD, node.requires_grad
         beside = style.ERROR if failed else style.BACKWARD_INK
-        if failed or node.id in self.state.order:
-            mark = "×" if failed else str(self.state.order[node.id])
+        if failed or node.id in self.backward.order:
+            mark = "×" if failed else str(self.backward.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
             yield Rect(at, base - 13, wide, 18, beside, radius=9)
             yield _middle(at + wide / 2, base, mark, LABEL, "#FFFFFF")

@@ -303,8 +303,7 @@ class Dot:
         g = self._graph
         return f"<make_dot: {len(g.vertices)} nodes, {len(g.arrows)} edges>"
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    _repr_svg_ = svg
 
     def _repr_png_(self) -> bytes:
         """For viewers that do not show SVG, such as GitHub's."""

@@ -162,8 +162,9 @@ def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterat
 
 def _culprit(canvas: Canvas) -> list[Item]:
     """A line from the node whose saved value has changed to the op that wrote to it."""
-    conflict, boxes = canvas.state.conflict, canvas.view.boxes
-    failed, writer = boxes.get(canvas.state.failed or ""), boxes.get(conflict and conflict.by or "")
+    now, boxes = canvas.backward, canvas.view.boxes
+    failed = boxes.get(now.failed or "")
+    writer = boxes.get(now.conflict and now.conflict.by or "")
     if failed is None or writer is None:
         return []
     x0, y0, w0, _ = canvas.at(failed)
@@ -224,7 +225,7 @@ def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], state: TapeSta
         (any(n.made_by is not None for n in nodes), "second", "computed by a backward pass"),
         (any(n.stop for n in nodes), "stop", "the tape stops here"),
         (bool(state.freed), "freed", "freed by a backward pass"),
-        (bool(state.order), "order", "order in which nodes ran"),
+        (bool(state.backward.order), "order", "order in which nodes ran"),
     ]
 
 

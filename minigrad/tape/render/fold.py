@@ -104,10 +104,8 @@ class Folding:
         for e in self.found.edges:
             self.into[doc.index_of(e.to)].append((e.id, doc.index_of(e.from_)))
         # A leaf that an optimizer wrote to counts as a result.
-        leaves = {
-            k for k, node in enumerate(self.nodes) if node.kind == "leaf" and not node.updated
-        }
-        self.leaves = leaves & {*self.members}
+        own = ((k, self.nodes[k]) for k in self.members)
+        self.leaves = {k for k, node in own if node.kind == "leaf" and not node.updated}
         self.sizes = Sizes(self.found)
         self.made: dict[int, Box] = {}
         self.laid_out: dict[object, tuple[BoxLayout, list[doc.DrawnRoute]]] = {}

@@ -69,7 +69,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     boxes    ids must differ
     edges    (source id, target id); the same pair may occur twice, as in x * x
 
-    Raises ValueError if two boxes have the same id, or if the edges form a cycle.
+    Raises CycleError, a ValueError, if the edges form a cycle.
 
     >>> a, b = Box("a", 40, 20, leaf=True), Box("b", 40, 20)
     >>> lay_out([a, b], [("a", "b")]).boxes["b"].y

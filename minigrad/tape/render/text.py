@@ -31,7 +31,7 @@ def forward_rows(found: doc.Document) -> Rows:
         step, line = str(order[node.id]), found.where(node.code)
         op = f"{node.op}{'_' * node.inplace}"
         terms = short(", ".join(inputs))
-        computed = (terms, short(node.name), _shape(node), str(node.version))
+        computed = (terms, short(node.name), shape_text(node.shape), str(node.version))
         rows.append((step, line, op, *computed, node.backward or "none"))
     return rows
 
@@ -44,7 +44,9 @@ def program_rows(found: doc.Document, column: int) -> Rows:
         if of is not None and of.column == column:
             what = short(f"{of.role} {node.name}" if node.kind == "leaf" else node.expression)
             known = "" if node.value is None else in_words(found.value(node.value))
-            rows.append((of.number, what, _shape(node), known, of.memory, of.ends, of.comes))
+            rows.append(
+                (of.number, what, shape_text(node.shape), known, of.memory, of.ends, of.comes)
+            )
     full = [c for c in range(len(rows[0])) if c < 3 or any(r[c] for r in rows[1:])]
     return [tuple(row[c] for c in full) for row in rows]
 
@@ -55,7 +57,7 @@ def leaf_rows(found: doc.Document) -> Rows:
     for n in found.nodes:
         if n.kind == "leaf" and not n.updated:
             wanted = "yes" if n.requires_grad else "no"
-            rows.append((short(n.name), _shape(n), str(n.dtype), wanted))
+            rows.append((short(n.name), shape_text(n.shape), str(n.dtype), wanted))
     return rows
 
 
@@ -86,15 +88,11 @@ def value_rows(found: doc.Document) -> Rows:
     for node in found.nodes:
         if node.shape is not None:
             known = in_words(found.value(node.value))
-            rows.append((short(node.result(0)), _shape(node), str(node.dtype), known))
+            rows.append((short(node.result(0)), shape_text(node.shape), str(node.dtype), known))
             for k, r in enumerate(node.results, 1):
                 also = in_words(found.value(r.value))
                 rows.append((short(node.result(k)), shape_text(r.shape), r.dtype, also))
     return rows
-
-
-def _shape(node: doc.TapeNode) -> str:
-    return "" if node.shape is None else shape_text(node.shape)
 
 
 def text(found: doc.Document) -> str:
@@ -158,7 +156,7 @@ def dot_text(found: doc.Document) -> str:
     for node in found.nodes:
         of = node.program
         name = short(node.label) if of is None else node.name
-        rows = [name, _shape(node), short(node.expression or ""), node.backward or ""]
+        rows = [name, shape_text(node.shape), short(node.expression or ""), node.backward or ""]
         style = "rounded" if node.kind == "leaf" else "dashed" if node.view else "solid"
         vertex = digraph.Vertex(node.id, rows, {"style": style})
         if of is None:

@@ -51,8 +51,6 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     first = f"{name}: {mean} ± {std}" if name else f"{mean} ± {std}"
     lines = [first, f"[{least}, {most}]" + (not_finite and f", {not_finite}")]
     a = snapshot.sample()
-    if a is None:
-        return Thumbnail(lines)
     if a.ndim == 2 or a.size <= SIDE:
         return Thumbnail(lines, heat_cells(a if a.ndim == 2 else a.reshape(1, -1)))
     return Thumbnail(lines, bars=bars_of(a))

@@ -15,6 +15,7 @@ A recording does not change results, gradients, versions or random numbers.
 import os.path
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -37,9 +38,6 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
     passes = Passes(operations)
     engine, apply = torch.autograd._engine_run_backward, torch.autograd.Function.__dict__["apply"]
 
-    def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return passes.run(engine, outputs, *args, **kwargs)
-
     def applied(cls: type, *args: Any, **kwargs: Any) -> Any:
         return operations.function(apply.__func__, cls, args, kwargs)
 
@@ -53,7 +51,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
-        torch.autograd._engine_run_backward = run
+        torch.autograd._engine_run_backward = partial(passes.run, engine)
         torch.autograd.Function.apply = classmethod(applied)
         recorder.engines.append(operations.seen)
         stack.callback(operations.look)

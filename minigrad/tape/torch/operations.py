@@ -21,7 +21,7 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import is_ours, user_line
-from minigrad.core.op import REGISTRY, as_in_pytorch
+from minigrad.core.op import REGISTRY, Op, as_in_pytorch
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
@@ -115,7 +115,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
 
     def _begun(self, facts: "OpFacts", given: dict[str, Any]) -> Entry:
         """The entry of an operation that is about to run with these arguments."""
-        entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
+        entry = Entry("op", facts.name, inplace=facts.inplace, view=facts.view)
         entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
@@ -141,12 +141,13 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             entry.through, entry.written = self.seen.number(view), tuple(view.shape)
         if any(map(_is_tensor, operands)) and not facts.blind:
             entry.inputs = [self.input(x) for x in operands]
-        if len(entry.inputs) != facts.operands:
-            entry.formula = ""  # our formula has another number of operands
-        elif entry.formula and not entry.settings and entry.through is None:
-            # ours may be what this one is
-            numbers = {k: x for k, x in enumerate(operands) if not _is_tensor(x)}
-            entry.op_call = OpCall(REGISTRY[facts.name], {}, numbers)
+        ours = facts.ours
+        if ours is not None and len(entry.inputs) == len(ours.operands):
+            entry.formula = ours.formula
+            if not entry.settings and entry.through is None:
+                # ours may be what this one is
+                numbers = {k: x for k, x in enumerate(operands) if not _is_tensor(x)}
+                entry.op_call = OpCall(ours, {}, numbers)
         self._placed(entry)
         return entry
 
@@ -268,8 +269,7 @@ class OpFacts:
     """The facts about one PyTorch operation, from its schema."""
 
     name: str
-    formula: str  # our formula, if we have an operation with this name
-    operands: int  # the number of operands in our formula
+    ours: Op | None  # our operation with this name
     inplace: bool
     view: bool
     blind: bool  # does it ignore the values of its operands, like zeros_like?
@@ -346,8 +346,7 @@ def op_facts(func: Any) -> OpFacts | None:
     ours = REGISTRY.get(name)
     return OpFacts(
         name if ours is None else ours.name,
-        "" if ours is None else ours.formula,
-        0 if ours is None else len(ours.operands),
+        ours,
         inplace,
         len(aliased) > len(written) and bool(schema.returns),
         name.endswith("_like") or name.startswith(("new_", "empty")),
