@@ -86,8 +86,12 @@ class DataLoader(Generic[T_co]):
         _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
             batch_size, drop_last = None, False
-        if sampler is None:
-            sampler = _default_sampler(dataset, shuffle, generator)
+        if sampler is None and self._is_iterable:
+            sampler = itertools.repeat(None)  # an endless iterable, because there are no indices
+        elif sampler is None and shuffle:
+            sampler = RandomSampler(dataset, generator=generator)
+        elif sampler is None:
+            sampler = SequentialSampler(dataset)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -104,10 +108,9 @@ class DataLoader(Generic[T_co]):
         """The number of batches in a pass."""
         if not self._is_iterable:
             return len(self._index_sampler)  # type: ignore[arg-type]
-        n = len(self.dataset)
         if self.batch_size is None:
-            return n
-        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+            return len(self.dataset)
+        return len(BatchSampler(self.dataset, self.batch_size, self.drop_last))
 
     # PyTorch's names for two decisions, which published subclasses make otherwise.
     @property
@@ -185,15 +188,6 @@ def _check_workers(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
             f"but got num_workers={num_workers}"
         )
-
-
-def _default_sampler(
-    dataset: Any, shuffle: bool | None, generator: Generator | None
-) -> Iterable[Any]:
-    """The sampler to use if none is given."""
-    if isinstance(dataset, IterableDataset):
-        return itertools.repeat(None)  # an endless iterable, because there are no indices
-    return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
 
 
 def _check_batches(
