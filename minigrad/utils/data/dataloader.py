@@ -86,12 +86,8 @@ class DataLoader(Generic[T_co]):
         _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
             batch_size, drop_last = None, False
-        if sampler is None and self._is_iterable:
-            sampler = itertools.repeat(None)  # an endless iterable, because there are no indices
-        elif sampler is None and shuffle:
-            sampler = RandomSampler(dataset, generator=generator)
-        elif sampler is None:
-            sampler = SequentialSampler(dataset)
+        if sampler is None:
+            sampler = self._default_sampler(shuffle)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -100,6 +96,14 @@ class DataLoader(Generic[T_co]):
             default_convert if batch_sampler is None else default_collate
         )
         self._ready = True
+
+    def _default_sampler(self, shuffle: bool | None) -> Iterable[Any]:
+        """The sampler to use if none is given."""
+        if self._is_iterable:
+            return itertools.repeat(None)  # an endless iterable, because there are no indices
+        if shuffle:
+            return RandomSampler(self.dataset, generator=self.generator)
+        return SequentialSampler(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:
         return _Pass(self)
