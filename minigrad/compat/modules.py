@@ -122,14 +122,7 @@ NOTHING_TO_DO = _by_name(WITHOUT_EFFECT)
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
-    "minigrad._C",
-    "minigrad.cuda",
-    "minigrad.distributions",
-    "minigrad.distributions.transforms",
-    "minigrad.nn",
-    "minigrad.nn.functional",
-    "minigrad.overrides",
-    "minigrad.utils.data",
+    "_C cuda distributions distributions.transforms nn nn.functional overrides utils.data".split()
 )
 
 # Names that are left out of modules that minigrad has.
@@ -314,7 +307,7 @@ def attribute(module: str, name: str) -> Any:
         return _at(place)
     if (found := _module(path)) is not None:
         return found
-    if module in NAMED_ALONG and (advice := _advice(module, name)) is not None:
+    if room in NAMED_ALONG and (advice := _advice(module, name)) is not None:
         return Absent(f"{module}.{name}", advice)  # for  isinstance(layer, (nn.Conv2d, nn.Conv3d))
     missing(module, name)
 
