@@ -109,17 +109,13 @@ class _HandInTimes:
 
     def stamp(self, path: Path) -> datetime | None:
         """The time stamp of a file, without a time zone if it comes from a zip."""
-        if path.is_relative_to(self.unpacked):
-            entry = self.entries.get(path)
-            # 1980-01-01 is the earliest time in a zip and means that none was set
-            if entry is None or entry.date_time <= (1980, 1, 1, 0, 0, 0):
-                return None
-            with suppress(ValueError):  # an invalid date, such as month 0
-                return datetime(*entry.date_time)
-            return None
-        with suppress(OSError):
-            about = path.lstat()
-            if stat.S_ISREG(about.st_mode):
+        with suppress(OSError, ValueError):  # no file, or an invalid date, such as month 0
+            if path.is_relative_to(self.unpacked):
+                entry = self.entries.get(path)
+                # 1980-01-01 is the earliest time in a zip and means that none was set
+                if entry is not None and entry.date_time > (1980, 1, 1, 0, 0, 0):
+                    return datetime(*entry.date_time)
+            elif stat.S_ISREG((about := path.lstat()).st_mode):
                 return datetime.fromtimestamp(about.st_mtime, UTC)
         return None
 
