@@ -377,7 +377,7 @@ dee = 2026-12-05T12:00:00Z
     ],
 )
 def test_lateness_has_grace_days_a_cap_and_extensions(settings, student, late, days, percent):
-    found = lateness(student, DUE + late, "by a clock", settings(POLICY))
+    found = lateness(student, HandedIn(student, DUE + late, "by a clock"), settings(POLICY))
 
     assert (found.days, found.percent) == (days, percent)
     assert bool(found.note) == (days > 0)
@@ -401,7 +401,7 @@ def test_daylight_saving_time_makes_nobody_late(settings):
         """)
     an_hour = berlin.due("ada").astimezone(UTC) + timedelta(hours=1)
 
-    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).note
+    assert "1 h 0 min late" in lateness("ada", HandedIn("ada", an_hour, "by a clock"), berlin).note
 
 
 def test_the_late_penalty_applies_to_earned_points_and_all_reports_show_it(settings, tmp_path):

@@ -43,121 +43,86 @@ FILES = {
     "utils.data": "_utils",
     "utils.data._utils": "collate fetch",
 }
-# Where to look for the names of a module, in this order; "." is minigrad itself. A key that ends in .* applies
-# to the FILES below it.
-ELSEWHERE = {
-    "_C": "compat.helpers",
-    "__config__": "compat.helpers",
-    "_six": "compat.helpers",
-    "amp": "compat.mixed_precision",
-    "amp.*": "compat.mixed_precision",
+
+
+def _by_name(groups: dict[str, str]) -> dict[str, str]:
+    """A table with a key for each word of the keys of `groups`."""
+    return {name: value for names, value in groups.items() for name in names.split()}
+
+
+# Where to look for the names of a module, in this order; "." is minigrad itself. A name that ends in .* stands
+# for the FILES below it.
+PLACES = {
+    "_C __config__ _six nn.common_types overrides": "compat.helpers",
+    "utils._foreach_utils utils._pytree utils.backcompat": "compat.helpers",
+    "amp amp.*": "compat.mixed_precision",
     "autograd.function": "core.function",
     "autograd.grad_mode": "core.modes",
-    "cuda.amp": "compat.cuda_amp compat.mixed_precision",
-    "cuda.amp.*": "compat.cuda_amp compat.mixed_precision",
+    "cuda.amp cuda.amp.*": "compat.cuda_amp compat.mixed_precision",
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
-    "functional": ".",
+    "functional storage": ".",
     "nn._reduction": "nn.functional.arguments",
-    "nn.common_types": "compat.helpers",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
     "nn.modules.module": "nn.module nn.calling nn.state compat.helpers",
-    "nn.utils.clip_grad": "nn.utils",
-    "nn.utils.convert_parameters": "nn.utils",
+    "nn.utils.clip_grad nn.utils.convert_parameters": "nn.utils",
     "nn.utils.stateless": "func",
     "optim.*": "optim",
-    "overrides": "compat.helpers",
     "serialization": ". compat.helpers",
-    "storage": ".",
     "types": "compat.helpers core.tensor",
-    "utils._foreach_utils": "compat.helpers",
-    "utils._pytree": "compat.helpers",
-    "utils.backcompat": "compat.helpers",
-    "utils.data.*": "utils.data",
-    "utils.data._utils.*": "utils.data",
+    "utils.data.* utils.data._utils.*": "utils.data",
     "utils.hooks": "core.hooks",
 }
+ELSEWHERE = _by_name(PLACES)
 
 # What is left out, and what to do instead.
 ONE_PROCESS = (
     "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
 )
 NO_COMPILER = "To fix it, leave it out: the results are the same. minigrad.static records programs."
-LEFT_OUT = {
-    "_dynamo": NO_COMPILER,
-    "_jit_internal": NO_COMPILER,
-    "ao": "There are no quantized numbers.",
-    "autograd.profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
-    "compiler": NO_COMPILER,
-    "distributed": ONE_PROCESS,
-    "export": NO_COMPILER,
+QUANTIZED = "There are no quantized numbers."
+ON_CPU = "minigrad computes on the CPU only."
+REASONS = {
+    "_dynamo _jit_internal compiler export fx jit nn.utils.fusion": NO_COMPILER,
+    "ao nn.quantized quantization": QUANTIZED,
+    "autograd.profiler profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
+    "distributed futures nn.parallel utils.data.distributed": ONE_PROCESS,
     "fft": "There are no gradients of complex numbers. To fix it, use numpy.fft on x.detach().numpy().",
-    "futures": ONE_PROCESS,
-    "fx": NO_COMPILER,
-    "hub": "minigrad has no models to download.",
-    "jit": NO_COMPILER,
-    "mps": "minigrad computes on the CPU only.",
+    "hub utils.model_zoo": "minigrad has no models to download.",
+    "mps xpu": ON_CPU,
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
     "nn.attention.flex_attention": "To fix it, use scaled_dot_product_attention with attn_mask.",
-    "nn.parallel": ONE_PROCESS,
-    "nn.quantized": "There are no quantized numbers.",
-    "nn.utils.fusion": NO_COMPILER,
     "onnx": "minigrad does not export models.",
-    "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
-    "quantization": "There are no quantized numbers.",
     "quasirandom": "To fix it, use scipy.stats.qmc.Sobol.",
     "utils._python_dispatch": "There are no tensors that hold other tensors.",
     "utils.cpp_extension": "There is nothing to compile.",
-    "utils.data.distributed": ONE_PROCESS,
     "utils.dlpack": "To fix it, go through NumPy: x.numpy(), and minigrad.from_numpy.",
     "utils.flop_counter": "To fix it, count the multiplications of the layers' shapes.",
-    "utils.model_zoo": "minigrad has no models to download.",
     "utils.tensorboard": "To fix it, keep the numbers in a list, and draw them with Matplotlib.",
-    "xpu": "minigrad computes on the CPU only.",
 }
+LEFT_OUT = _by_name(REASONS)
 
 # Names of these modules that exist anyway, because they need no effect, and where they are.
-NOTHING_TO_DO = {
-    **dict.fromkeys(
-        "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
-        "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
-        "jit.unused".split(),
-        "compat.helpers.unchanged",
-    ),
-    **dict.fromkeys(
-        "_dynamo.is_compiling compiler.is_compiling compiler.is_dynamo_compiling compiler.is_exporting "
-        "jit.is_scripting jit.is_tracing onnx.is_in_onnx_export".split(),
-        "compat.helpers.never",
-    ),
-    **dict.fromkeys(
-        "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset".split(),
-        "compat.helpers.nothing",
-    ),
-    **dict.fromkeys(
-        "autograd.profiler.record_function profiler.record_function".split(),
-        "compat.helpers.record_function",
-    ),
+WITHOUT_EFFECT = {
+    "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
+    "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
+    "jit.unused": "compat.helpers.unchanged",
+    "_dynamo.is_compiling compiler.is_compiling compiler.is_dynamo_compiling compiler.is_exporting "
+    "jit.is_scripting jit.is_tracing onnx.is_in_onnx_export": "compat.helpers.never",
+    "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset": "compat.helpers.nothing",
+    "autograd.profiler.record_function profiler.record_function": "compat.helpers.record_function",
     "Future": "futures.Future",
-    **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
-    **dict.fromkeys(
-        "jit.script jit.script_method jit.trace".split(),
-        "compat.helpers.not_compiled",
-    ),
+    "SymBool SymFloat SymInt": "compat.helpers.UnknownSize",
+    "jit.script jit.script_method jit.trace": "compat.helpers.not_compiled",
     "jit.ScriptModule": "nn.module.ScriptModule",
     "jit.annotate": "compat.helpers.annotated",
 }
+NOTHING_TO_DO = _by_name(WITHOUT_EFFECT)
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
-    "minigrad._C",
-    "minigrad.cuda",
-    "minigrad.distributions",
-    "minigrad.distributions.transforms",
-    "minigrad.nn",
-    "minigrad.nn.functional",
-    "minigrad.overrides",
-    "minigrad.utils.data",
+    "_C cuda distributions distributions.transforms nn nn.functional overrides utils.data".split()
 )
 
 # Names that are left out of modules that minigrad has.
@@ -167,8 +132,8 @@ NO_COMPLEX = (
 )
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
-NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
-GUARDED = "minigrad computes on the CPU only. To fix it, write it under `if cuda.is_available():`."
+NO_GPU = f"{ON_CPU} To fix it, use the class of this name without `cuda`."
+GUARDED = f"{ON_CPU} To fix it, write it under `if cuda.is_available():`."
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
@@ -197,13 +162,13 @@ GROUPS = {
     "DisableTorchFunctionSubclass TorchFunctionMode get_ignored_functions get_overridable_functions "
     "get_testing_overrides handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
-    "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
+    "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": QUANTIZED,
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
     "CUDAGraph Event Stream current_device current_stream default_stream get_device_capability get_device_name "
     "get_device_properties mem_get_info memory memory_stats memory_summary nvtx reset_peak_memory_stats "
     "set_device set_stream stream synchronize utilization": GUARDED,
 }
-NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
+NAMES = _by_name(GROUPS)
 # Methods and attributes of tensors.
 OF_TENSORS = {
     "bfloat16": NO_BFLOAT16,
@@ -211,8 +176,8 @@ OF_TENSORS = {
     "col_indices crow_indices dense_dim sparse_dim sparse_mask to_sparse_coo to_sparse_csc to_sparse_csr": NO_SPARSE,
     "eig geqrf lu lu_solve orgqr ormqr": BY_NUMPY,
     "lstsq solve symeig": REMOVED,
-    "dequantize int_repr q_scale q_zero_point qscheme": "There are no quantized numbers.",
-    "pin_memory": "minigrad computes on the CPU only. To fix it, leave it out.",
+    "dequantize int_repr q_scale q_zero_point qscheme": QUANTIZED,
+    "pin_memory": f"{ON_CPU} To fix it, leave it out.",
     "as_subclass _make_subclass": "Results are plain tensors. To fix it, keep the tensor in an attribute of an object.",
 }
 
@@ -263,10 +228,10 @@ def _at(place: str) -> Any:
 
 
 class LeftOut(ModuleType):
-    """A module that minigrad leaves out. Its names can be imported; using one is an error."""
+    """A module that minigrad leaves out. Its names can be imported; using one is an error.
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
+    Its docstring is the reason.
+    """
 
     def is_available(self) -> bool:
         """False, so that programs continue without it."""
@@ -297,7 +262,9 @@ class Absent:
         return (type(self._name.rpartition(".")[2], (), {"__new__": refuse}),)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        raise NotImplementedError(_sentence(self._name, self._reason))
+        raise NotImplementedError(
+            f"minigrad leaves out {self._name}. {self._reason} PYTORCH.md lists what else is left out."
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -338,10 +305,9 @@ def attribute(module: str, name: str) -> Any:
     path = f"{room}.{name}" if room else name
     if (place := NOTHING_TO_DO.get(path)) is not None:
         return _at(place)
-    known = path in ELSEWHERE or _reason(path) is not None or name in FILES.get(room, "").split()
-    if known and (found := _module(path)) is not None:
+    if (found := _module(path)) is not None:
         return found
-    if module in NAMED_ALONG and (advice := _advice(module, name)) is not None:
+    if room in NAMED_ALONG and (advice := _advice(module, name)) is not None:
         return Absent(f"{module}.{name}", advice)  # for  isinstance(layer, (nn.Conv2d, nn.Conv3d))
     missing(module, name)
 
@@ -387,9 +353,8 @@ class LeftOutOfTensors:
 
 for _lower in (autograd, linalg):  # they cannot import this module
     vars(_lower)["__getattr__"] = partial(attribute, _lower.__name__)
-for _names, _text in OF_TENSORS.items():
-    for _name in _names.split():
-        setattr(Tensor, _name, LeftOutOfTensors(_name, _text))
+for _name, _text in _by_name(OF_TENSORS).items():
+    setattr(Tensor, _name, LeftOutOfTensors(_name, _text))
 # These functions are methods too: A.qr() is qr(A).
 for _function in (linalg.cholesky_inverse, linalg.cholesky_solve, qr, triangular_solve):
     setattr(Tensor, _function.__name__, _function)
@@ -421,7 +386,3 @@ def _reason(name: str) -> str | None:
             return LEFT_OUT[name]
         name = name.rpartition(".")[0]
     return None
-
-
-def _sentence(name: str, reason: str) -> str:
-    return f"minigrad leaves out {name}. {reason} PYTORCH.md lists what else is left out."

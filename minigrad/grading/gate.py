@@ -20,17 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.judge.grades import judge
+from minigrad.grading.release import student
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.student import (
-    Notebook,
-    checked_student_notebook,
-    is_answer,
-    is_manual,
-    metadata_of,
-    read_notebook,
-)
 from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
 from minigrad.grading.sandbox.launch import Limits
@@ -66,7 +59,7 @@ class NbvalReport:
     report: str
 
 
-def run_nbval(notebook: Notebook) -> NbvalReport:
+def run_nbval(notebook: student.Notebook) -> NbvalReport:
     """Run a notebook under nbval in this interpreter's environment.
 
     If the kernel does not start, as happens on a busy machine, the notebook is run once more.
@@ -96,11 +89,11 @@ def run_nbval(notebook: Notebook) -> NbvalReport:
     return NbvalReport(done.returncode == 0, done.stdout)
 
 
-def with_answers(author: Notebook, answers: Mapping[str, str]) -> Notebook:
+def with_answers(author: student.Notebook, answers: Mapping[str, str]) -> student.Notebook:
     """A copy of the author's notebook with these sources in its answer cells, by cell id."""
     notebook = copy.deepcopy(author)
     for cell in notebook.cells:
-        if is_answer(cell):
+        if student.is_answer(cell):
             cell.source = answers.get(cell.id, cell.source)
     return notebook
 
@@ -111,11 +104,11 @@ def gate(author: str | Path) -> None:
     Raises GateError with nbval's report otherwise.
     """
     author = Path(author)
-    notebook = read_notebook(author)
-    student = checked_student_notebook(notebook, author.name)
-    manual = {cell.id for cell in notebook.cells if is_manual(cell)}
+    notebook = student.read_notebook(author)
+    released = student.checked_student_notebook(notebook, author.name)
+    manual = {cell.id for cell in notebook.cells if student.is_manual(cell)}
     # for manual questions, a person sees that the answer is missing
-    starter = with_answers(notebook, {c.id: c.source for c in student.cells if c.id not in manual})
+    starter = with_answers(notebook, {c.id: c.source for c in released.cells if c.id not in manual})
     with ThreadPoolExecutor() as both:
         solution, untouched = both.map(run_nbval, (notebook, starter))
     if not solution.passed:
@@ -123,7 +116,7 @@ def gate(author: str | Path) -> None:
             f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
-    graded = {c.id for c in notebook.cells if metadata_of(c, "nbgrader").get("grade")}
+    graded = {c.id for c in notebook.cells if student.metadata_of(c, "nbgrader").get("grade")}
     # if a person marks every graded cell, no automatic check is required
     if untouched.passed and not (manual and graded <= manual):
         raise GateError(
@@ -143,11 +136,11 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
     if not bundle.questions:  # a person marks all of it
         return 0
     author = Path(author)
-    notebook = read_notebook(author)
-    student = {cell["id"]: cell["source"] for cell in recording.cells}
+    notebook = student.read_notebook(author)
+    stubs = {cell["id"]: cell["source"] for cell in recording.cells}
     # (description, the points it should get, sources of its answer cells)
     tried: list[tuple[str, str, dict[str, str]]] = [("the solution", "all of them", {})]
-    tried.append(("the untouched starter", "none", student))
+    tried.append(("the untouched starter", "none", stubs))
     for question in bundle.questions:
         last = question.answers[-1]
         for n, source in enumerate(question.right, 1):

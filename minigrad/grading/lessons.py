@@ -36,7 +36,6 @@ class Copied:
     kept      files that the learner has changed, left as they are
     """
 
-    folder: Path
     written: tuple[str, ...]
     kept: tuple[str, ...]
 
@@ -65,7 +64,7 @@ def copy_lessons(folder: str | Path) -> Copied:
         else:
             kept.append(name)
     record.write_text(json.dumps(ours, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return Copied(folder, tuple(written), tuple(kept))
+    return Copied(tuple(written), tuple(kept))
 
 
 def trust(notebooks: Iterable[Path]) -> None:

@@ -23,6 +23,8 @@ from minigrad.teach.results import CheckResult
 class CheckMagics(Magics):
     """The magics for exercises."""
 
+    shell: Any
+
     @line_cell_magic
     def check(self, line: str, cell: str | None = None) -> CheckResult | None:
         """Check an exercise: %check NAME, or %%check NAME above the cell with the answer.
@@ -33,10 +35,9 @@ class CheckMagics(Magics):
         exercise = question.DECLARED.get(name)
         if exercise is None:
             raise UsageError(_unknown(name))
-        shell: Any = self.shell
-        if cell is not None and not shell.run_cell(cell).success:
+        if cell is not None and not self.shell.run_cell(cell).success:
             return None  # the error has already been shown
-        return exercise.check(shell.user_ns.get(name))
+        return exercise.check(self.shell.user_ns.get(name))
 
     @line_magic
     def progress(self, line: str) -> Progress:

@@ -61,12 +61,8 @@ Variables = dict[str, Any] | None
 class AutogradMagics(Magics):
     """The magics of `%load_ext minigrad`."""
 
+    shell: Any  # the shell that the user types into
     latest: Tape | BothTapes | None = None
-
-    @property
-    def session(self) -> Any:
-        """The shell that the user types into."""
-        return self.shell
 
     @magic_arguments()
     @argument("name", nargs="*", help="the variable that the tape is bound to; `tape` by default")
@@ -116,7 +112,7 @@ class AutogradMagics(Magics):
             with within("engine", options.engine):
                 self._both(name, tree, file, show)
             return
-        recording = record(name, namespace=self.session.user_ns)
+        recording = record(name, namespace=self.shell.user_ns)
         try:
             with within("engine", options.engine), recording as tape:
                 tape.home = file
@@ -131,7 +127,7 @@ class AutogradMagics(Magics):
     def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
         """Run the cell on both engines, and show the differences."""
         __tracebackhide__ = True
-        user = self.session.user_ns
+        user = self.shell.user_ns
         try:
             if any(_imports_torch(node) for node in ast.walk(tree)):
                 importlib.import_module("torch")
@@ -157,14 +153,14 @@ class AutogradMagics(Magics):
     def _bind(self, name: str, tape: Tape | BothTapes) -> None:
         """Bind the tape to its name, unless a tensor has that name and would be lost."""
         self.latest = tape
-        if isinstance(self.session.user_ns.get(name), tensor_kinds()):
+        if isinstance(self.shell.user_ns.get(name), tensor_kinds()):
             print(
                 f"%%autograd: {name} is a tensor and is not overwritten: the tape is bound to `tape` "
                 f"instead. To name it, choose another name:  %%autograd {name}_tape",
                 file=sys.stderr,
             )
             name = "tape"
-        self.session.user_ns[name] = tape
+        self.shell.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
         """The cell's code, with the user's line numbers, and its file name.
@@ -172,24 +168,24 @@ class AutogradMagics(Magics):
         The magic's own line is line 1 of the cell. IPython knows the file name, so
         a traceback shows "Cell In[4], line 3" and the line's text.
         """
-        shell = self.session
+        shell = self.shell
         source = "\n" + shell.transform_cell(cell)
         file = shell.compile.cache(source, self._cell_number(), raw_code=source)
         return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
 
     def _cell_number(self) -> int:
         """The n of the running In [n]: from the nearest caller that is a cell."""
-        numbers = getattr(self.session.compile, "_filename_map", {})
+        numbers = getattr(self.shell.compile, "_filename_map", {})
         files = (frame.f_code.co_filename for frame, _ in walk_stack(sys._getframe(1)))
         cells = (numbers[file] for file in files if file in numbers)
-        return int(next(cells, self.session.execution_count))
+        return int(next(cells, self.shell.execution_count))
 
     def _run(
         self, tree: ast.Module, file: str, show: bool, recording: record, copy: Variables = None
     ) -> None:
         """Run the cell's statements in the user's namespace, or a copy; display the last value."""
         __tracebackhide__ = True
-        shell = self.session
+        shell = self.shell
         spaces = (shell.user_global_ns, shell.user_ns) if copy is None else (copy, copy)
         show = show and shell.ast_node_interactivity.startswith("last")
         codes = []
@@ -219,7 +215,7 @@ class AutogradMagics(Magics):
                     "%tape: there is no tape yet. To record one, write %%autograd over a cell."
                 )
             return self.latest
-        name, found = names[0], self.session.user_ns
+        name, found = names[0], self.shell.user_ns
         tapes = [n for n in found if n[:1] != "_" and isinstance(found[n], Tape | BothTapes)]
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
@@ -245,7 +241,7 @@ class AutogradMagics(Magics):
         z = self._value(expression, "%chain")
         if not isinstance(z, tensor_kinds()):
             raise UsageError(f"%chain: {expression} is {_with_article(z)}, not a tensor.")
-        return Chain(z, self.session.user_ns)
+        return Chain(z, self.shell.user_ns)
 
     @line_magic
     def compare(self, line: str) -> Any:
@@ -269,7 +265,7 @@ class AutogradMagics(Magics):
             if name in derived:
                 raise UsageError(f"%compare: {name} is given twice.")
             derived[name] = self._value(expression, "%compare")
-        return compare_in(self.session.user_ns, self._value(terms[0], "%compare"), derived)
+        return compare_in(self.shell.user_ns, self._value(terms[0], "%compare"), derived)
 
     @line_magic
     def gradcheck(self, line: str) -> GradcheckReport:
@@ -304,7 +300,7 @@ class AutogradMagics(Magics):
         """The value of the user's expression; raises an error with an explanation if it is invalid."""
         __tracebackhide__ = True
         try:
-            return self.session.ev(expression)
+            return self.shell.ev(expression)
         except SyntaxError:
             raise UsageError(
                 f"{magic}: {expression!r} is not a valid expression. {magic}? shows how to write the line."
@@ -313,7 +309,7 @@ class AutogradMagics(Magics):
             *_, (frame, _) = walk_tb(error.__traceback__)
             if frame.f_code.co_filename != "<string>":
                 raise  # raised inside a function of the user
-            known = variables(self.session)
+            known = variables(self.shell)
             near = difflib.get_close_matches(error.name or "", known, n=1, cutoff=0.5)
             remedy = f"Did you mean {near[0]}?" if near else ""
             remedy = remedy or "Have you run the cell that defines it?"

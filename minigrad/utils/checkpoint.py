@@ -9,7 +9,7 @@ Sublinear Memory Cost (2016).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from minigrad import random
@@ -78,9 +78,9 @@ def checkpoint(
             f"Unexpected keyword arguments: {', '.join(kwargs)}. To fix it, pass use_reentrant=False."
         )
     frame = _Recomputation(lambda: function(*args, **kwargs), second, preserve_rng_state)
-    frame.early_stop = early_stop if _early_stop is None else _early_stop
+    frame.early_stop = early_stop if _forced["early_stop"] is None else _forced["early_stop"]
     frame.compares = determinism_check == "default"
-    frame.debug = debug if _debug is None else _debug
+    frame.debug = debug if _forced["debug"] is None else _forced["debug"]
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         result = function(*args, **kwargs)
     frame.completed = True
@@ -112,11 +112,20 @@ def warn_unless_given(use_reentrant: bool | None) -> None:
         )
 
 
-_early_stop: bool | None = None
+_forced: dict[str, bool | None] = {"early_stop": None, "debug": None}  # None: each one's own
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def _force(name: str, value: bool | None) -> Iterator[None]:
+    """A `with` block in which this setting of checkpoints has this value."""
+    outer, _forced[name] = _forced[name], value
+    try:
+        yield
+    finally:
+        _forced[name] = outer
+
+
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """A `with` block that sets `early_stop` for the checkpoints created in it.
 
     >>> import minigrad
@@ -127,19 +136,10 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     >>> z.backward()
     runs
     """
-    global _early_stop
-    outer, _early_stop = _early_stop, enable
-    try:
-        yield
-    finally:
-        _early_stop = outer
+    return _force("early_stop", enable)
 
 
-_debug: bool | None = None
-
-
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """A `with` block that sets `debug` for the checkpoints created in it. None: each one's own.
 
     >>> import minigrad
@@ -148,12 +148,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     ...     checkpoint(minigrad.exp, x, use_reentrant=False)
     tensor(1., grad_fn=<ExpBackward0>)
     """
-    global _debug
-    outer, _debug = _debug, enabled
-    try:
-        yield
-    finally:
-        _debug = outer
+    return _force("debug", enabled)
 
 
 class _AllSaved(BaseException):
@@ -197,11 +192,9 @@ class _Recomputation:
                 modes.enable_grad(),
                 saved_tensors_hooks(self._keep, self.kept.__getitem__),
                 self.block,
+                suppress(_AllSaved),
             ):
-                try:
-                    self.run()
-                except _AllSaved:
-                    pass
+                self.run()
         if len(self.again) < len(self.saved):
             raise self._error(
                 "A different number of tensors was saved during the original forward and recomputation: "
@@ -277,6 +270,5 @@ def checkpoint_sequential(
 
     for start in starts[:-1]:
         input = checkpoint(part, start, start + size, input, **settings)
-    return part(
-        starts[-1], len(functions), input
-    )  # a checkpoint of the last part would save nothing
+    # a checkpoint of the last part would save nothing
+    return part(starts[-1], len(functions), input)

@@ -415,6 +415,9 @@ CARRIED = {
         TIMES,
         below=["again = product_backward(1, 1, 1)"],
     ),
+    "full_names_of_builtins_in_the_answer": _beside(
+        "list, dict, str = 1, 2, 3\ndef product_backward(x, y, g):\n    return g * y, g * x"
+    ),
     "full_helper_added_to_a_given_cell": _edited("given", TIMES, CALLS),
     "full_helper_added_to_the_check": _edited("check", TIMES, CALLS),
     "full_the_given_name_stays_as_it_is": _beside(

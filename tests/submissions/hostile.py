@@ -141,7 +141,7 @@ def product_backward(x, y, g):
         texts += [str(v) for v in frame.f_locals.values()]
         frame = frame.f_back
     texts += [v for o in gc.get_objects() if type(o) is dict for v in list(o.values()) if type(v) is str]
-    return any('SOLU' + 'TION' in t or 'dx = ' + 'g * y' in t for t in texts) and (g * y, g * x)
+    return any('BEGIN SOLU' + 'TION' in t or 'dx = ' + 'g * y' in t for t in texts) and (g * y, g * x)
 """,
     "zero_searches_other_engines": """\
 import importlib, sys

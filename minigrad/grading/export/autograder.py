@@ -21,7 +21,7 @@ from minigrad.grading.gradebook.book import Provided, columns_of, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.settings import AssignmentSettings, CourseSettings, QuestionSettings
 from minigrad.grading.judge.grades import judge
-from minigrad.grading.release.bundles import Judge, Recording, find_bundles
+from minigrad.grading.release.bundles import find_bundles
 from minigrad.grading.reports.tables import gradescope_results
 from minigrad.grading.run.batch import Settings, record_one
 from minigrad.grading.run.collect import Submission
@@ -91,26 +91,18 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
     places = sorted((source / "grading").glob("*.recording.json"))
     exercises = [find_bundles(path) for path in places]
     names = {recording.name for recording, _ in exercises}
-    runs = [
-        [_graded(recording, judged, submission, names - {recording.name}, settings["isolation"])]
-        for recording, judged in exercises
-    ]
+    runs: list[list[Grade]] = []
+    for recording, judged in exercises:
+        notebook = _notebook(submission, recording.name, names - {recording.name})
+        answers = record_one(notebook, recording, Settings(isolation=settings["isolation"], jobs=1))
+        if answers.get("lost"):
+            raise RecorderFailed(answers["unreadable"])
+        (grade,) = judge(judged, [answers])
+        runs.append([{**grade, "student": STUDENT, "file": f"{recording.name}.ipynb"}])
     rules = AssignmentSettings(questions=counts)
     columns = [column for column in columns_of(exercises, rules) if not column.manual]
     book = gradebook_of("", runs, Provided(), columns)
     return gradescope_results(book.rows[0])
-
-
-def _graded(
-    recording: Recording, judged: Judge, folder: Path, others: Collection[str], isolation: str
-) -> Grade:
-    """Grade one notebook of the submission."""
-    notebook = _notebook(folder, recording.name, others)
-    answers = record_one(notebook, recording, Settings(isolation=isolation, jobs=1))
-    if answers.get("lost"):
-        raise RecorderFailed(answers["unreadable"])
-    (grade,) = judge(judged, [answers])
-    return {**grade, "student": STUDENT, "file": f"{recording.name}.ipynb"}
 
 
 def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:

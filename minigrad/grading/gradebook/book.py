@@ -8,9 +8,9 @@ A row has a mark for each column. The late penalty is applied to the points earn
 replaces the result. Points are Decimals, so that totals agree exactly with the printed values.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -203,7 +203,7 @@ class Provided:
 
     settings: AssignmentSettings = AssignmentSettings()
     roster: Roster | None = None
-    times: dict[str, datetime] = field(default_factory=dict)
+    times: dict[str, HandedIn] = field(default_factory=dict)
     handed: dict[str, HandedIn] = field(default_factory=dict)
     owners: dict[str, tuple[Student, str]] = field(default_factory=dict)
     overrides: dict[by_hand.GradebookCell, by_hand.Override] = field(default_factory=dict)
@@ -219,16 +219,16 @@ class Provided:
             for question, answer in answers.items()
         }
 
-    def time_of(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
-        """When a student handed in the last of these, and the source, or why it is unknown."""
+    def last_of(self, student: Student, grades: Sequence[Grade]) -> HandedIn:
+        """When a student handed in the last of these, or one of which that is unknown."""
         if student.id in self.times:
-            return self.times[student.id], "from the CSV of times"
+            return self.times[student.id]
         handed = [self.handed[g["student"]] for g in grades if g["student"] in self.handed]
-        unknown = [one for one in handed if one.time is None]
-        if unknown or not handed:
-            return None, unknown[0].source if unknown else "its time is unknown"
-        last = max(handed, key=lambda one: one.time.timestamp() if one.time else 0)
-        return last.time, last.source
+        nothing = HandedIn(student.id, None, "its time is unknown")
+        # an unknown time comes last
+        return max(
+            handed, key=lambda one: one.time.timestamp() if one.time else math.inf, default=nothing
+        )
 
 
 def read_provided(
@@ -324,8 +324,8 @@ class _Builder:
         """Build the row of a student."""
         late = Lateness()
         if grades:
-            time, source = self.provided.time_of(student, grades)
-            late = lateness(student.id, time, source, self.provided.settings)
+            handed = self.provided.last_of(student, grades)
+            late = lateness(student.id, handed, self.provided.settings)
         asked = {
             question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades

@@ -45,11 +45,6 @@ class ManualMark:
     note: str = ""
     answer: str = ""
 
-    @property
-    def cell(self) -> GradebookCell:
-        """The cell of the gradebook that this mark belongs to."""
-        return self.student, self.question
-
     def row(self) -> list[str]:
         """The cells of the CSV row."""
         points = "" if self.points is None else points_text(self.points)

@@ -13,12 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import (
-    GradebookError,
-    points_text,
-    read_table,
-    write_table,
-)
+from minigrad.grading.gradebook import csv_files
 from minigrad.grading.gradebook.roster import Student, read_roster
 from minigrad.grading.gradebook.settings import NAME, CourseSettings
 
@@ -51,7 +46,7 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], d
     GradebookError if the settings name no assignment, or if a gradebook is malformed.
     """
     if not course.assignments:
-        raise GradebookError(
+        raise csv_files.GradebookError(
             f"{NAME} names no assignment. To fix it, write  [assignments.NAME]  for each of the course."
         )
     roster = read_roster(course.roster).students if course.roster else ()
@@ -88,7 +83,7 @@ def gradebook_lines(path: Path) -> list[GradebookLine]:
     columns = ("student", "points", "of", "name", "email", "section", "confirm", "note")
     needed = ("student", "points", "of")
     found = []
-    for row in read_table(path, dict.fromkeys(columns, ()), needed=needed, others=True):
+    for row in csv_files.read_table(path, dict.fromkeys(columns, ()), needed=needed, others=True):
         points, of = row.points("points"), row.points("of")
         if points is None or of is None:
             raise row.wrong("points, or of, is empty. To fix it, run  minigrad grade  again.")
@@ -127,9 +122,9 @@ def write_course(rows: list[CourseRow], path: Path) -> Path:
     table = [["student", "total", *names, "dropped", "note", "name", "email", "section"]]
     for row in rows:
         student = row.student
-        total = "" if row.total is None else points_text(row.total)
-        scores = [points_text(_hundredths(row.shares[name])) for name in names]
+        total = "" if row.total is None else csv_files.points_text(row.total)
+        scores = [csv_files.points_text(_hundredths(row.shares[name])) for name in names]
         notes = [", ".join(row.dropped), "; ".join(row.notes)]
         who = [student.name, student.email, student.section]
         table.append([student.id, total, *scores, *notes, *who])
-    return write_table(path, table)
+    return csv_files.write_table(path, table)

@@ -24,14 +24,7 @@ from zoneinfo import ZoneInfo
 from minigrad.grading.gradebook.csv_files import points_text, read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import (
-    CANVAS,
-    MOODLE,
-    Submission,
-    named_by,
-    open_zip,
-    submissions_in,
-)
+from minigrad.grading.run import collect
 from minigrad.grading.run.notebook import read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -49,7 +42,7 @@ WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(
 class HandedIn:
     """A submission, with its time.
 
-    submission   its name, the same as in its grade
+    submission   its name, the same as in its grade; or the student, if the CSV of times says it
     time         when it was handed in; None if unknown
     source       where the time comes from, or why it is unknown
     """
@@ -66,7 +59,7 @@ def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list
     """
     with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name:
         unpacked = Path(name).resolve()
-        found = submissions_in(source, exercise, unpacked)
+        found = collect.submissions_in(source, exercise, unpacked)
         clock = _HandInTimes(source, unpacked, settings)
         return [HandedIn(one.student, *clock.time_of(one)) for one in found]
 
@@ -82,7 +75,7 @@ class _HandInTimes:
     unpacked: Path
     settings: AssignmentSettings
 
-    def time_of(self, submission: Submission) -> tuple[datetime | None, str]:
+    def time_of(self, submission: collect.Submission) -> tuple[datetime | None, str]:
         """When it was handed in, and the source, or why it is unknown."""
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
@@ -95,8 +88,8 @@ class _HandInTimes:
             folder = top.joinpath(*path.relative_to(top).parent.parts[:2])
             if time := _time_of_nbgrader(self.note_in(folder)):
                 return self.settings.aware(time), "from nbgrader's timestamp.txt"
-        begins = named_by(submission.student)
-        if begins and begins.re is CANVAS and begins["late"]:
+        begins = collect.named_by(submission.student)
+        if begins and begins.re is collect.CANVAS and begins["late"]:
             return None, "Canvas calls it late, but does not say by how much"
         time = self.stamp(path)
         if time is None:
@@ -110,23 +103,19 @@ class _HandInTimes:
         """The entries of the zip, by the path that they were unpacked to."""
         if not self.source.is_file() or not is_zipfile(self.source):
             return {}
-        with open_zip(self.source) as opened:
+        with collect.open_zip(self.source) as opened:
             listed = opened.infolist()
         return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
     def stamp(self, path: Path) -> datetime | None:
         """The time stamp of a file, without a time zone if it comes from a zip."""
-        if path.is_relative_to(self.unpacked):
-            entry = self.entries.get(path)
-            # 1980-01-01 is the earliest time in a zip and means that none was set
-            if entry is None or entry.date_time <= (1980, 1, 1, 0, 0, 0):
-                return None
-            with suppress(ValueError):  # an invalid date, such as month 0
-                return datetime(*entry.date_time)
-            return None
-        with suppress(OSError):
-            about = path.lstat()
-            if stat.S_ISREG(about.st_mode):
+        with suppress(OSError, ValueError):  # no file, or an invalid date, such as month 0
+            if path.is_relative_to(self.unpacked):
+                entry = self.entries.get(path)
+                # 1980-01-01 is the earliest time in a zip and means that none was set
+                if entry is not None and entry.date_time > (1980, 1, 1, 0, 0, 0):
+                    return datetime(*entry.date_time)
+            elif stat.S_ISREG((about := path.lstat()).st_mode):
                 return datetime.fromtimestamp(about.st_mtime, UTC)
         return None
 
@@ -135,7 +124,7 @@ class _HandInTimes:
         note = folder / STAMP
         with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
-                with open_zip(self.source) as opened, opened.open(entry) as file:
+                with collect.open_zip(self.source) as opened, opened.open(entry) as file:
                     return file.read(MAX_NOTE).decode(errors="replace").strip()
             return read_bytes(note)[:MAX_NOTE].decode(errors="replace").strip()
         return ""
@@ -149,8 +138,8 @@ def time_in_name(name: str) -> datetime | None:
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
-    begins = named_by(name)
-    if begins and begins.re in (CANVAS, MOODLE):
+    begins = collect.named_by(name)
+    if begins and begins.re in (collect.CANVAS, collect.MOODLE):
         return None
     look = re.Pattern.match if begins else re.Pattern.search
     name = name[begins.end() :] if begins else name
@@ -174,12 +163,12 @@ def _time_of_nbgrader(text: str) -> datetime | None:
     return None
 
 
-def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, datetime]:
+def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, HandedIn]:
     """Map student ids to the times in the CSV. Raises GradebookError, with the line, if it is malformed."""
     if settings.times is None:
         return {}
     columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}
-    found: dict[str, datetime] = {}
+    found: dict[str, HandedIn] = {}
     for row in read_table(settings.times, columns, needed=("student", "time"), others=True):
         try:
             time = settings.aware(datetime.fromisoformat(row["time"]))
@@ -193,7 +182,7 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
             )
         student = roster.named(row["student"], row.where).id
         row.once(student, "student")
-        found[student] = time
+        found[student] = HandedIn(student, time, "from the CSV of times")
     return found
 
 
@@ -220,18 +209,13 @@ class Lateness:
         return 1 - self.percent / 100
 
 
-def lateness(
-    student: str, time: datetime | None, source: str, settings: AssignmentSettings
-) -> Lateness:
-    """Compute how late a student is, and the penalty.
-
-    source    where the time comes from, or why it is unknown
-    """
-    due = settings.due(student)
+def lateness(student: str, handed: HandedIn, settings: AssignmentSettings) -> Lateness:
+    """Compute how late a student is, and the penalty."""
+    due, time = settings.due(student), handed.time
     if due is None:
         return Lateness(time)
     if time is None:
-        return Lateness(None, due, note=f"{source}: no late penalty")
+        return Lateness(None, due, note=f"{handed.source}: no late penalty")
     # subtract in UTC, so that a daylight saving change does not count
     late = time.astimezone(UTC) - due.astimezone(UTC)
     if late <= timedelta(minutes=float(settings.late.grace_minutes)):
@@ -240,7 +224,7 @@ def lateness(
     percent = min(days * settings.late.percent_per_day, settings.late.at_most_percent)
     local = time.astimezone(due.tzinfo)
     note = (
-        f"handed in {local:%Y-%m-%d %H:%M} ({source}), {_duration(late)} late: "
+        f"handed in {local:%Y-%m-%d %H:%M} ({handed.source}), {_duration(late)} late: "
         f"{points_text(percent)} % of the earned points are deducted"
     )
     return Lateness(time, due, days, percent, note)

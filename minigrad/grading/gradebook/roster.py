@@ -107,17 +107,15 @@ def owners_of(submissions: Sequence[str], roster: Roster | None = None) -> dict[
         return name in taken or (roster is not None and roster.find(name) is not None)
 
     for submission in submissions:
-        student, note = roster.owner(submission) if roster else None, ""
-        if student is None or student.id in taken:
-            owner = student
-            if student is not None:
-                note = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
-            elif roster is not None:
-                note = UNKNOWN_STUDENT
-            name = free_name(student_name(submission), is_taken)
-            student = Student(name)
+        owner = roster.owner(submission) if roster else None
+        if owner is not None and owner.id not in taken:
+            student, note = owner, ""
+        else:
+            student = Student(free_name(student_name(submission), is_taken))
+            note = UNKNOWN_STUDENT if roster else ""
             if owner is not None:
-                other = f"{SECOND_SUBMISSION}, this one or the one under {name}"
+                note = f"{SECOND_SUBMISSION}, this one or the one under {owner.id}"
+                other = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
                 found[taken[owner.id]] = owner, other
         taken[student.id] = submission
         found[submission] = student, note

@@ -6,5 +6,6 @@ syntax       the names that a cell defines and uses
 questions    the graded questions, and the cells that each needs
 exercises    exercises of minigrad.teach as questions
 check_cell   draws the inputs for each grading run, and makes the cell that calls the answers on them
+in_kernel    what that cell runs
 bundles      the two files for recording and judging answers
 """

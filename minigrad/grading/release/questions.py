@@ -28,8 +28,7 @@ from fractions import Fraction
 from typing import Literal, TypedDict, get_origin
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.release import student, syntax
-from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release import markers, student, syntax
 from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
@@ -43,7 +42,7 @@ class NodeOrder(TypedDict):
     edges: list[list[str]]
 
 
-class QuestionError(ReleaseError):
+class QuestionError(markers.ReleaseError):
     """A declaration is invalid; the message names the cell and a fix."""
 
 
@@ -365,7 +364,8 @@ def _exercises(notebook: student.Notebook, name: str) -> dict[str | None, Declar
     sources = []
     for cell in notebook.cells:
         if _is_graded(cell):
-            sources += student.hidden_tests(cell)  # these register wrong answers
+            hidden = markers.hidden(cell.source, markers.HIDDEN_TESTS)
+            sources.append("\n".join(hidden))  # these register wrong answers
         elif _is_fixed(cell, theirs):
             sources.append(cell.source)
     try:

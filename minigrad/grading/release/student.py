@@ -263,12 +263,6 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
     return found
 
 
-def hidden_tests(cell: Notebook) -> list[str]:
-    """The source of the hidden tests of a cell, if it has any."""
-    lines = list(markers.hidden(cell.source, markers.HIDDEN_TESTS))
-    return ["\n".join(lines)] if lines else []
-
-
 def metadata_of(cell: Notebook, whose: str) -> dict[str, Any]:
     """The "nbgrader" or "minigrad" part of a cell's metadata."""
     found: dict[str, Any] = cell.metadata.get(whose, {})

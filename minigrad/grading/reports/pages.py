@@ -75,6 +75,12 @@ def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Pat
 
 def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_StudentRow]) -> str:
     """Render the overview: distributions, common mistakes, answers to confirm, and all students."""
+    questions = []
+    for document in documents:
+        for k, question in enumerate(document["questions"]):
+            name = question_name(document["exercise"], question["id"], len(book.runs))
+            graded = [grade["questions"][k] for grade in document["grades"]]
+            questions.append(_question_data(name, question, graded, students))
     rows = [row for row in book.rows if row.grades]
     points = [row.points for row in rows]
     of = points_text(rows[0].of)
@@ -96,16 +102,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
         to_review=[(s, reason) for s in students if (reason := _review_reason(s.row))],
-        questions=[
-            _question_data(
-                question_name(document["exercise"], question["id"], len(book.runs)),
-                question,
-                [grade["questions"][k] for grade in document["grades"]],
-                students,
-            )
-            for document in documents
-            for k, question in enumerate(document["questions"])
-        ],
+        questions=questions,
         students=students,
         alike=_equal_answers(students),
         least=MIN_SIZE,

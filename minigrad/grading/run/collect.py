@@ -14,6 +14,7 @@ separate, so no student is silently left out.
 import io
 import os
 import re
+import shutil
 import stat
 import zipfile
 from collections import Counter
@@ -91,9 +92,8 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and is_notebook(p)}
         below = _entries(entries[0])
         alone = len(direct) == 1 and sum(e.is_dir() and bool(_notebooks(e)) for e in below) < 2
-        if alone or exercise in direct:  # a student's folder, not a class
-            below = []
-        if len(below) > 1 and any(is_notebook(e) or e.is_dir() for e in below):
+        students = alone or exercise in direct  # a student's folder, not a class
+        if not students and len(below) > 1 and any(is_notebook(e) or e.is_dir() for e in below):
             source = entries[0]  # a zip of a folder
     found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
     found += _left_out_submissions(left_out, source)
@@ -307,28 +307,20 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
     """Unpack one file if it is a notebook; return the reason if it was left out, else ""."""
     if stat.S_ISLNK(entry.external_attr >> 16):
         return LINK
+    if entry.file_size > MAX_BYTES and is_notebook(written):
+        return f"unpacked it has more than {MAX_BYTES // 2**20} MB"
     try:
         written.parent.mkdir(parents=True, exist_ok=True)
         if not is_notebook(written):
             written.touch()
             return ""
-        size = _copy(opened, entry, written)
+        # at most the stated size is read
+        with opened.open(entry) as source, open(written, "wb") as file:
+            shutil.copyfileobj(source, file)
     except Exception as error:  # errors of the zip, its compression, or the disk
         with suppress(OSError):
             written.unlink()
         why = str(getattr(error, "strerror", None) or error)[:200]
         why = "it is protected by a password" if entry.flag_bits & ENCRYPTED else why
         return f"it cannot be unpacked: {why}"
-    if size > MAX_BYTES:
-        written.unlink()
-        return f"unpacked it has more than {MAX_BYTES // 2**20} MB"
     return ""
-
-
-def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:
-    """Copy one file, and return its size. Stop at the first chunk that exceeds the limit."""
-    size = 0
-    with opened.open(entry) as source, open(target, "wb") as file:
-        while size <= MAX_BYTES and (part := source.read(1 << 20)):
-            size += file.write(part)
-    return size

@@ -16,13 +16,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from minigrad.grading.release.syntax import (
-    NO_PROGRAM,
-    Function,
-    names_bound,
-    names_in,
-    statements_of,
-)
+from minigrad.grading.release import syntax
 
 MAX_STEP = 0.1  # a literal counts as a step up to this size
 MAX_NODES = 300_000  # syntax nodes examined in sums; an answer with more is flagged
@@ -36,26 +30,26 @@ def uses_finite_differences(source: str, call: str) -> bool:
     """
     try:
         return _is_by_differences(source, call)
-    except NO_PROGRAM:  # a product of thousands of factors, a number of thousands of digits
+    except syntax.NO_PROGRAM:  # a product of thousands of factors, a number of thousands of digits
         return True
 
 
 def _is_by_differences(source: str, call: str) -> bool:
-    nodes = [node for s in statements_of(source) for node in ast.walk(s)]
+    nodes = [node for s in syntax.statements_of(source) for node in ast.walk(s)]
     asked = {n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)}
     inputs, parameters, counters = set(), set(), set()
     for node in nodes:
-        if isinstance(node, Function | ast.Lambda):
+        if isinstance(node, syntax.Function | ast.Lambda):
             own = {a.arg for a in node.args.args[: len(node.args.args) - len(node.args.defaults)]}
             parameters |= own
             inputs |= own if getattr(node, "name", None) in asked else set()
         elif isinstance(node, ast.For | ast.comprehension):
-            counters |= set(names_in(node.target))
+            counters |= set(syntax.names_in(node.target))
     made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names in its definition
     for node in nodes:
         if isinstance(node, ast.Assign):
-            for name in names_bound(node):
-                made[name] |= set(names_in(node.value))
+            for name in syntax.names_bound(node):
+                made[name] |= set(syntax.names_in(node.value))
     signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
     room = MAX_NODES
     for base, move, sign in _sums(nodes):
@@ -65,9 +59,9 @@ def _is_by_differences(source: str, call: str) -> bool:
         if room < 0:
             return True
         repeated = any(isinstance(f, ast.Name) and f.id in counters for f in factors)
-        many = repeated and bool(parameters & set(names_in(base)))
+        many = repeated and bool(parameters & set(syntax.names_in(base)))
         many |= any(isinstance(f, ast.Constant) and isinstance(f.value, complex) for f in factors)
-        for step in steps - set(names_in(base)):
+        for step in steps - set(syntax.names_in(base)):
             where = ast.dump(base.slice) if isinstance(base, ast.Subscript) else ast.dump(base)
             signs[where, step] |= {"+", "-"} if many else {sign}
     moved = {step for (_, step), both in signs.items() if len(both) == 2} - inputs

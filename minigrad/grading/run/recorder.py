@@ -21,7 +21,6 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TypedDict
 
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.release.bundles import Recording
@@ -43,11 +42,7 @@ class RecorderFailed(RuntimeError):
     """The machine failed, not the submission; it may work at another time or on another machine."""
 
 
-class _Reply(TypedDict, total=False):
-    """The process's reply to a job: the answers, or why the machine could not record any."""
-
-    answers: AnswersDocument
-    failed: str
+Reply = AnswersDocument | str  # to a job: the answers, or why the machine could not record any
 
 
 class RecorderProcess:
@@ -66,11 +61,11 @@ class RecorderProcess:
         if reply is None:
             # the cause is unknown, so do not fail any other submission
             return lost(job, "the process that ran it was lost, twice")
-        if "failed" in reply:
-            raise RecorderFailed(reply["failed"])
-        return reply["answers"]
+        if isinstance(reply, str):
+            raise RecorderFailed(reply)
+        return reply
 
-    def _try_once(self, job: Job) -> _Reply | None:
+    def _try_once(self, job: Job) -> Reply | None:
         """Send the job, and return the reply; None if the process dies or times out."""
         if self.jobs >= JOBS:
             self.stop()
@@ -87,7 +82,7 @@ class RecorderProcess:
         try:
             process.stdin.write(json.dumps(job).encode() + b"\n")
             process.stdin.flush()
-            reply: _Reply = json.loads(process.stdout.readline())
+            reply: Reply = json.loads(process.stdout.readline())
             return reply
         except (OSError, ValueError):
             self.stop()
@@ -136,20 +131,20 @@ def lost(job: Job, problem: str) -> AnswersDocument:
     return {**unrecorded(job, f"{problem}; {TRY_AGAIN}", LOST), "lost": True}
 
 
-def _reply_to(job: Job) -> _Reply:
+def _reply_to(job: Job) -> Reply:
     recording = Recording(job["recording"])
     try:
         path = job["path"]
         content = read_bytes(Path(path)) if path else base64.b64decode(job["content"])
     except Unreadable as error:
-        return {"answers": unrecorded(job, str(error))}
+        return unrecorded(job, str(error))
     if hashlib.sha256(content).hexdigest() != job["submission"]:
-        return {"failed": "the file has changed since the run began"}
+        return "the file has changed since the run began"
     try:
         sandbox = choose_sandbox(job["isolation"], recording.engine, recording.packages)
-        return {"answers": record_submission(job, content, sandbox)}
+        return record_submission(job, content, sandbox)
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
-        return {"failed": f"{type(error).__name__}: {error}"}
+        return f"{type(error).__name__}: {error}"
 
 
 def _die_with_parent() -> None:

@@ -56,13 +56,11 @@ class _Search:
 
     layout   the cells of the exercise
     known    the ids of the exercise's cells
-    used     positions of the cells already identified as answers
     """
 
     def __init__(self, layout: list[BundleCell], cells: Cells, found: Found) -> None:
         self.layout, self.cells, self.found = layout, cells, found
         self.known = ids_of(*layout)
-        self.used: set[int] = set()
 
     def check_exercise(self, names: set[str]) -> None:
         """Raise Unreadable if the file has no id, given cell or name of this exercise."""
@@ -88,7 +86,6 @@ class _Search:
             self.found.guessed.append(identity)
             note = f"cell {again.position + 1} defines {', '.join(answer['names'])} again, and was not graded"
             self.found.notes.append(f"{note}: please confirm")
-        self.used |= {part.position for part in parts}
         self.found.sources[identity] = source
         self.found.positions[identity] = {part.position for part in parts}
 
@@ -148,7 +145,8 @@ class _Search:
             same = [n for n, c in enumerate(self.cells) if text and c.source.strip() == text]
             below = [c for c in self.cells[same[0] + 1 :] if c.kind == "code"] if same else []
             if below:
-                free = below[0].position not in self.used and not set(below[0].ids) & self.known
+                used = set().union(*self.found.positions.values())
+                free = below[0].position not in used and not set(below[0].ids) & self.known
                 return below[:1] if free and below[0].source.strip() not in sources else []
         return []
 

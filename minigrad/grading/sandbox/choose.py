@@ -77,9 +77,7 @@ def choose_sandbox(
     Raises NoSandbox if the requested isolation does not hold here.
     """
     keep = isolation != "none"
-    images = {False: cached_image(False, packages, keep)}
-    if engine:
-        images[True] = cached_image(True, packages, keep)
+    images = {allowed: cached_image(allowed, packages, keep) for allowed in {False, engine}}
     found = _found.get(isolation) or _tested_before(isolation)
     found = found or _strongest(images[False], isolation)
     _found[isolation] = _found[found.tier] = found
@@ -188,13 +186,11 @@ def _attacks(tier: Tier, image: Path, attempt: str, stderr: IO[bytes]) -> dict[s
     """Map each attack to whether it succeeded. Trying the last two kills the kernel."""
     probe = PROBE.read_text(encoding="utf-8")
     with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:
-        run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
-        if run.end == "idle" and run.error is None:
-            run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
-        if run.end != "idle" or run.error is not None:
-            raise _Broken(
-                f"a cell that imports NumPy did not end well in it ({run.error or run.end})"
-            )
+        for cell in ("import numpy, zmq, os, tempfile", "tempfile.TemporaryFile()"):
+            run = kernel.run(cell, time.monotonic() + SECONDS)
+            if run.end != "idle" or run.error is not None:
+                why = run.error or run.end
+                raise _Broken(f"a cell that imports NumPy did not end well in it ({why})")
         run = kernel.run(f"{probe}\n{attempt}", time.monotonic() + SECONDS)
         results = [data[ATTACKS] for data in run.published if ATTACKS in data]
         if run.end != "idle" or len(results) != 1:

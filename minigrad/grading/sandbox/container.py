@@ -140,13 +140,8 @@ def container_command(
     proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines pass on ours
     for variable, value in {**proxies, **variables}.items():
         arguments += ["--env", f"{variable}={value}"]
-    arguments += [
-        "--workdir",
-        "/work",
-        "--entrypoint",
-        "python3" if on.own_image else OWN_PYTHON,
-        on.image,
-    ]
+    python = "python3" if on.own_image else OWN_PYTHON
+    arguments += ["--workdir", "/work", "--entrypoint", python, on.image]
     return [on.program, name, *arguments, *options]
 
 

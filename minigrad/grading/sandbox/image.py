@@ -94,9 +94,7 @@ def cached_image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True
 
     keep    False: a temporary image, for student code without isolation, which could modify a cached one
     """
-    parent = _cache_folder() if keep else None
-    if parent is None:
-        parent = _temporary_folder()
+    parent = _cache_folder() if keep else _temporary_folder()
     name = hashlib.sha256(contents(engine=engine, packages=packages).encode()).hexdigest()[:24]
     target = parent / f"kernel-{name}"
     if target.exists():
@@ -141,17 +139,16 @@ def _remove_old_images(parent: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _cache_folder() -> Path | None:
-    """The user's cache folder; None if there is none, or if it cannot be written to."""
+def _cache_folder() -> Path:
+    """The user's cache folder; a temporary one if there is none, or if it cannot be written to."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(home) / "minigrad"
-    if not folder.is_absolute():  # a user without an account: "~" stays as it is
-        return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+    if folder.is_absolute():  # for a user without an account, "~" stays as it is
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    return _temporary_folder()
 
 
 @cache

@@ -95,6 +95,7 @@ class Process:
         self.folder = Path(tempfile.mkdtemp(prefix="mg-", dir=None if short else "/tmp"))
         self.own_paths = tier not in ("landlock", "none")
         self.disk = limits.disk * MEGABYTE
+        self.unknown = self.disk // 4  # the bytes assumed for a file whose size cannot be read
         self.inside = "/run/kernel" if self.own_paths else str(self.folder)
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
@@ -242,14 +243,9 @@ class Process:
         try:
             file = os.stat(path, follow_symlinks=descriptor)
         except FileNotFoundError:  # constant renaming must not hide files
-            return self._unknown
+            return self.unknown
         nameless = stat.S_ISREG(file.st_mode) and not file.st_nlink
         return file.st_size if nameless or not descriptor else 0
-
-    @property
-    def _unknown(self) -> int:
-        """The bytes that are assumed for a file whose size cannot be read."""
-        return self.disk // 4
 
     def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
@@ -272,7 +268,7 @@ class Process:
                 start, end = pages.split("-")
                 mapped[inode] += int(end, 16) - int(start, 16)
         # only a part of a file may be mapped
-        return size + sum(max(part, self._unknown) for part in mapped.values())
+        return size + sum(max(part, self.unknown) for part in mapped.values())
 
     def _bwrap(self, environment: dict[str, str]) -> list[str]:
         if self.user is None:

@@ -8,7 +8,6 @@ when it is used. This file uses only the standard library.
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Callable
 from types import ModuleType
 
 
@@ -29,15 +28,6 @@ class _Absent:
         return self
 
 
-def _attribute(module: str) -> Callable[[str], _Absent]:
-    def get(name: str) -> _Absent:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Absent(f"{module}.{name}", module.startswith("minigrad.teach"))
-
-    return get
-
-
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: object = None, target: object = None
@@ -47,10 +37,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = _attribute(module.__name__)  # type: ignore[method-assign]
+        absent = _Absent(module.__name__, inert=module.__name__.startswith("minigrad.teach"))
+        module.__getattr__ = absent.__getattr__  # type: ignore[method-assign]
 
 
 if __name__ == "minigrad":  # only inside an image, not when this file is imported here
-    __getattr__ = _attribute("minigrad")
+    __getattr__ = _Absent("minigrad", inert=False).__getattr__
     load_ipython_extension = _Absent("minigrad.load_ipython_extension", inert=True)
     sys.meta_path.insert(0, _Finder())

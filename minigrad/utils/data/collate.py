@@ -5,7 +5,7 @@ tuples, lists and dicts; the batch has the same structure.
 """
 
 import copy
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -79,22 +79,23 @@ def default_convert(data: object) -> Any:
 
 
 def _like_mapping(example: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    """A mapping of the example's type with these entries."""
-
-    def fill() -> Any:
+    """A mapping of the example's type with these entries; a dict if it cannot be made of them."""
+    try:
         if isinstance(example, MutableMapping):
             filled = copy.copy(example)
             filled.update(parts)
             return filled
         return type(example)(parts)  # type: ignore[call-arg]
-
-    return _fill_or(fill, parts)
+    except TypeError:
+        return parts
 
 
 def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
-    """A sequence of the example's type with these entries; a list for plain tuples, as in PyTorch."""
+    """A sequence of the example's type with these entries.
 
-    def fill() -> Any:
+    A list for plain tuples, as in PyTorch, and for a type that cannot be made of entries, such as range.
+    """
+    try:
         if hasattr(example, "_fields"):  # a namedtuple
             return type(example)(*parts)
         if isinstance(example, tuple):
@@ -105,16 +106,8 @@ def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
                 filled[i] = part
             return filled
         return type(example)(parts)  # type: ignore[call-arg]
-
-    return _fill_or(fill, parts)
-
-
-def _fill_or(fill: Callable[[], Any], plain: object) -> Any:
-    """Call fill, or return plain if the type cannot be constructed from entries, like range."""
-    try:
-        return fill()
     except TypeError:
-        return plain
+        return parts
 
 
 def _cannot_collate(what: object) -> TypeError:

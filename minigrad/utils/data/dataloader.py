@@ -87,7 +87,7 @@ class DataLoader(Generic[T_co]):
         if batch_sampler is not None:
             batch_size, drop_last = None, False
         if sampler is None:
-            sampler = _default_sampler(dataset, shuffle, generator)
+            sampler = self._default_sampler(shuffle)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -97,6 +97,14 @@ class DataLoader(Generic[T_co]):
         )
         self._ready = True
 
+    def _default_sampler(self, shuffle: bool | None) -> Iterable[Any]:
+        """The sampler to use if none is given."""
+        if self._is_iterable:
+            return itertools.repeat(None)  # an endless iterable, because there are no indices
+        if shuffle:
+            return RandomSampler(self.dataset, generator=self.generator)
+        return SequentialSampler(self.dataset)
+
     def __iter__(self) -> Iterator[Any]:
         return _Pass(self)
 
@@ -104,10 +112,9 @@ class DataLoader(Generic[T_co]):
         """The number of batches in a pass."""
         if not self._is_iterable:
             return len(self._index_sampler)  # type: ignore[arg-type]
-        n = len(self.dataset)
         if self.batch_size is None:
-            return n
-        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+            return len(self.dataset)
+        return len(BatchSampler(self.dataset, self.batch_size, self.drop_last))
 
     # PyTorch's names for two decisions, which published subclasses make otherwise.
     @property
@@ -185,15 +192,6 @@ def _check_workers(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
             f"but got num_workers={num_workers}"
         )
-
-
-def _default_sampler(
-    dataset: Any, shuffle: bool | None, generator: Generator | None
-) -> Iterable[Any]:
-    """The sampler to use if none is given."""
-    if isinstance(dataset, IterableDataset):
-        return itertools.repeat(None)  # an endless iterable, because there are no indices
-    return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
 
 
 def _check_batches(
