@@ -193,6 +193,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "optim": ("minigrad.optim", None),
     "plots": ("minigrad.plots", None),
     "record": ("minigrad.tape", "record"),
+    "qr": ("minigrad.compat.old_programs", "deprecated_qr"),
     "save": ("minigrad.methods.saving", "save"),
     "sparse": ("minigrad.sparse", None),
     "sparse_coo_tensor": ("minigrad.sparse", "sparse_coo_tensor"),
@@ -228,7 +229,7 @@ _LATE |= {
         "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-            "ShortTensor chain_matmul qr range triangular_solve typename"
+            "ShortTensor chain_matmul range triangular_solve typename"
         ),
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (

@@ -155,6 +155,7 @@ from minigrad import nn as nn
 from minigrad import optim as optim
 from minigrad import plots as plots
 from minigrad.tape import record as record
+from minigrad.compat.old_programs import deprecated_qr as _qr
 from minigrad.methods.saving import save as save
 from minigrad import sparse as sparse
 from minigrad.sparse import sparse_coo_tensor as sparse_coo_tensor
@@ -216,7 +217,6 @@ from minigrad.compat.old_programs import IntTensor as IntTensor
 from minigrad.compat.old_programs import LongTensor as LongTensor
 from minigrad.compat.old_programs import ShortTensor as ShortTensor
 from minigrad.compat.old_programs import chain_matmul as chain_matmul
-from minigrad.compat.old_programs import qr as qr
 from minigrad.compat.old_programs import range as range
 from minigrad.compat.old_programs import triangular_solve as triangular_solve
 from minigrad.compat.old_programs import typename as typename
@@ -246,5 +246,6 @@ int = _int
 TypedStorage = _TypedStorage
 UntypedStorage = _UntypedStorage
 compile = _compile
+qr = _qr
 spmm = _spmm
 display: str

@@ -22,7 +22,7 @@ from minigrad import autograd, linalg
 from minigrad.compat import cuda_amp as cuda_amp  # ELSEWHERE refers to these three
 from minigrad.compat import helpers as helpers
 from minigrad.compat import mixed_precision as mixed_precision
-from minigrad.compat.old_programs import qr, triangular_solve
+from minigrad.compat.old_programs import deprecated_qr, triangular_solve
 from minigrad.core.tensor import Tensor
 
 LAYERS = "nn nn.convolution nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
@@ -356,8 +356,8 @@ for _lower in (autograd, linalg):  # they cannot import this module
 for _name, _text in _by_name(OF_TENSORS).items():
     setattr(Tensor, _name, LeftOutOfTensors(_name, _text))
 # These functions are methods too: A.qr() is qr(A).
-for _function in (linalg.cholesky_inverse, linalg.cholesky_solve, qr, triangular_solve):
-    setattr(Tensor, _function.__name__, _function)
+for _function in (linalg.cholesky_inverse, linalg.cholesky_solve, deprecated_qr, triangular_solve):
+    setattr(Tensor, _function.__name__.removeprefix("deprecated_"), _function)
 
 
 def _advice(module: str, name: str) -> str | None:

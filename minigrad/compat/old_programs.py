@@ -13,8 +13,7 @@ from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, made
-from minigrad.linalg import multi_dot, solve_triangular
-from minigrad.linalg import qr as linalg_qr
+from minigrad.linalg import multi_dot, qr, solve_triangular
 from minigrad.methods.arguments import made_into_out, takes_out
 from minigrad.methods.creation import finish
 from minigrad.ops.composites import named
@@ -90,19 +89,19 @@ def triangular_solve(
 
 
 @takes_out
-def qr(input: Tensor, some: bool = True) -> Any:
+def deprecated_qr(input: Tensor, some: bool = True) -> Any:
     """The QR decomposition; with some=False, Q is square. Deprecated: use `linalg.qr`.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     qr(minigrad.eye(2)).R.abs()
+    ...     minigrad.qr(minigrad.eye(2)).R.abs()
     tensor([[1., 0.],
             [0., 1.]])
     """
     warn_user(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future release.",
     )
-    return qr_factors(*linalg_qr(input, "reduced" if some else "complete"))
+    return qr_factors(*qr(input, "reduced" if some else "complete"))
 
 
 def typename(obj: object) -> str:

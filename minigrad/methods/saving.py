@@ -111,13 +111,7 @@ def load(
     if not hasattr(f, "read"):
         raise AttributeError(f"{type(f).__name__!r} object has no attribute 'seek'. You can only torch.load from a file that is seekable.")
     try:
-        with np.load(f, allow_pickle=False) as archive:
-            members = {name: archive[name] for name in archive.files}
-        if any(name.endswith("/data.pkl") for name in members):
-            raise ValueError(
-                "it was written by torch.save. To convert it, run  minigrad.save({k: minigrad.tensor(v.numpy()) for "
-                "k, v in torch.load(f).items()}, g)  where PyTorch is installed."
-            )
+        members = _members(f)
         if "pickle" not in members:
             structure = json.loads(members.pop("structure").tobytes().decode())
     except (ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
@@ -133,6 +127,18 @@ def load(
             )
         return pickle.loads(members["pickle"].tobytes())
     return _from_json(structure, members, {})
+
+
+def _members(f: IO[bytes]) -> dict[str, Any]:
+    """The arrays in an archive, by name. Raises ValueError for an archive of PyTorch."""
+    with np.load(f, allow_pickle=False) as archive:
+        members = {name: archive[name] for name in archive.files}
+    if any(name.endswith("/data.pkl") for name in members):
+        raise ValueError(
+            "it was written by torch.save. To convert it, run  minigrad.save({k: minigrad.tensor(v.numpy()) for "
+            "k, v in torch.load(f).items()}, g)  where PyTorch is installed."
+        )
+    return members
 
 
 def _to_json(obj: Any, arrays: list[Any], seen: dict[Any, Any], path: str) -> Any:
