@@ -190,7 +190,7 @@ NUMPY_FUNCTIONS |= {
     np.stack: lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
     np.where: lambda condition, x=None, y=None: NotImplemented if x is None else ops.where(condition, x, y),
     np.zeros_like: lambda a: a.new_zeros(a.shape),
-    np.full_like: lambda a, fill_value: a.new_full(a.shape, fill_value),
+    np.full_like: lambda a, fill_value: a.new_zeros(a.shape) + fill_value,
     np.einsum: composites.contraction,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
     np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
