@@ -393,6 +393,30 @@ def test_what_numpy_says_of_an_index_is_the_users_as_well(shell, capsys):
     assert "minigrad/" not in shown
 
 
+@pytest.mark.parametrize(
+    "cell, says",
+    [
+        ("x1 * [1, 2]", "unsupported operand type(s) for *: 'Tensor' and 'list'"),
+        ("minigrad.nn.Linear(4, 1)(x1, x2)", "Linear.forward() takes 2 positional arguments"),
+        ("minigrad.nn.MSELoss()(x1)", "missing 1 required positional argument: 'target'"),
+        ("minigrad.vmap(lambda x, y: x)(x1)", "missing 1 required positional argument: 'y'"),
+        ("minigrad.func.grad(3)(x1)", "'int' object is not callable"),
+        ("x1.register_hook(lambda: 3)\n(x1 * 2).sum().backward()", "<lambda>() takes 0 positional"),
+        ("minigrad.load('/nowhere/x.pt')", "No such file or directory"),
+        ("minigrad.save(x1, 3.5)", "3.5"),
+        ("%chain x1[7]", "IndexError: index 7 is out of bounds"),
+        ("%gradcheck minigrad.matmul x1", "missing 1 required positional argument: 'other'"),
+        ("%%autograd\nawait 3", "can't be used in 'await' expression"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_an_error_of_the_users_line(shell, capsys, cell, says):
+    shown = frames(shell, capsys, cell)
+
+    assert says in shown
+    for inside in ("minigrad/", "<minigrad", "asyncio/", "<string>", "During handling"):
+        assert inside not in shown
+
+
 def test_frames_of_the_learners_own_functions_stay(shell, capsys):
     shown = frames(shell, capsys, "x1.register_hook(lambda g: 1 / 0)\n(x1 * 2).sum().backward()")
 
