@@ -91,7 +91,12 @@ def _check_alike(results: list[Array], moved: list[Array]) -> None:
 
 
 def _outputs(z: Any) -> list[Tensor]:
-    zs = [z] if isinstance(z, Tensor) else list(z)
+    zs = [z] if isinstance(z, Tensor) else z
+    if not isinstance(zs, list | tuple):
+        raise TypeError(
+            f"gradcheck: the function returned {type(z).__name__}, not a Tensor or several. To fix it, return the "
+            "tensor that it computes, without  .item()  or  .numpy()."
+        )
     return [t for t in zs if isinstance(t, Tensor) and t.array.dtype.kind == "f"]
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import atexit
+import builtins
 import difflib
 import importlib
 import inspect
@@ -128,6 +129,14 @@ class AutogradMagics(Magics):
             if options.open:
                 _open_page(tape)
 
+    @line_magic("%autograd")  # type: ignore[arg-type]
+    def _below_the_first_line(self, line: str) -> None:
+        """IPython looks for this if %%autograd is not in the first line of its cell."""
+        raise UsageError(
+            "%%autograd: it must be the first line of the cell. To fix it, move it above the other lines, "
+            "also above comments."
+        )
+
     def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
         """Run the cell on both engines, and show the differences."""
         __tracebackhide__ = True
@@ -155,15 +164,19 @@ class AutogradMagics(Magics):
             raise failed
 
     def _bind(self, name: str, tape: Tape | BothTapes) -> None:
-        """Bind the tape to its name, unless a tensor has that name and would be lost."""
+        """Bind the tape to its name, unless a model, a module, or another value would be lost."""
         self.latest = tape
-        if isinstance(self.session.user_ns.get(name), tensor_kinds()):
+        taken = self.session.user_ns.get(name, getattr(builtins, name, None))
+        ours = inspect.isfunction(taken) and taken.__module__.startswith(
+            "minigrad."
+        )  # from import *
+        if not (taken is None or ours or isinstance(taken, Tape | BothTapes)):
+            found, name = name, "tape" if name != "tape" else "tape_1"
             print(
-                f"%%autograd: {name} is a tensor and is not overwritten: the tape is bound to `tape` "
-                f"instead. To name it, choose another name:  %%autograd {name}_tape",
+                f"%%autograd: {found} is {_with_article(taken)} and is not overwritten: the tape is bound to "
+                f"`{name}` instead. To name it, choose another name:  %%autograd {found}_tape",
                 file=sys.stderr,
             )
-            name = "tape"
         self.session.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
@@ -175,7 +188,12 @@ class AutogradMagics(Magics):
         shell = self.session
         source = "\n" + shell.transform_cell(cell)
         file = shell.compile.cache(source, self._cell_number(), raw_code=source)
-        return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
+        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+        with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+            shell.compile(
+                tree, file, "exec"
+            )  # a `return` raises its SyntaxError before anything runs
+        return tree, file
 
     def _cell_number(self) -> int:
         """The n of the running In [n]: from the nearest caller that is a cell."""
@@ -259,8 +277,10 @@ class AutogradMagics(Magics):
         """
         terms = words_of(line)
         if terms and re.match(r"\w+=(?!=)", terms[0]):
+            terms.sort(key=lambda term: "=" in term)
+            first = " ".join(terms if "=" not in terms[0] else ["z", *terms])
             raise UsageError(
-                f"%compare: whose gradient is it? The tensor comes first: %compare z {line.strip()}"
+                f"%compare: whose gradient is it? The tensor comes first: %compare {first}"
             )
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
@@ -286,6 +306,11 @@ class AutogradMagics(Magics):
         terms = words_of(line)
         if len(terms) < 2:
             raise UsageError("%gradcheck: write the function, then its inputs: %gradcheck f x")
+        if any(term.endswith(",") for term in terms):
+            spaced = " ".join(term.rstrip(",") for term in terms)
+            raise UsageError(
+                f"%gradcheck: inputs are separated by spaces, not by commas:  %gradcheck {spaced}"
+            )
         f = self._value(terms[0], "%gradcheck")
         if not callable(f) or isinstance(f, Tensor):
             raise UsageError(
@@ -321,7 +346,9 @@ class AutogradMagics(Magics):
 
 
 def _with_article(value: Any) -> str:
-    """ "a Tensor", "an int": the type of a value, in words."""
+    """ "a Tensor", "an int", "None": the type of a value, in words."""
+    if value is None:
+        return "None"
     name = f"tensor of {value.array.dtype}" if isinstance(value, Tensor) else type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 

@@ -11,6 +11,7 @@ environment, all frames always stay.
 """
 
 import asyncio
+import functools
 import inspect
 import os
 import re
@@ -35,7 +36,10 @@ _OF_CALLS = re.compile(
     r"\w>?\(\) (missing|takes|got) |object is not callable|os\.PathLike object, not "
 )
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
-_SHELL = tuple(str(Path(inspect.getfile(m)).parent) + os.sep for m in (IPython, asyncio))
+_SHELL = (
+    *(str(Path(inspect.getfile(m)).parent) + os.sep for m in (IPython, asyncio)),
+    inspect.getfile(functools),  # cached_property
+)
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib"))
 
 
@@ -109,7 +113,8 @@ def users_traceback(error: BaseException, trace: TracebackType | None) -> Traceb
     kept: list[TracebackType] = []
     in_a_cell, of_magic = False, -1
     for entry, file, before in zip(entries, files, ["", *files], strict=False):
-        of_shell = file.startswith(_SHELL) or (file == "<string>" and before.startswith(_SHELL))
+        in_ours = before.startswith((*_SHELL, *_OURS))  # such as the __init__ of a dataclass
+        of_shell = file.startswith(_SHELL) or (file == "<string>" and in_ours)
         in_a_cell = in_a_cell or not (of_shell or _is_ours(file) or _of_torch(file))
         if not _is_ours(file) and not _of_torch(file) and not (of_shell and in_a_cell):
             kept.append(entry)
