@@ -20,7 +20,7 @@ from minigrad.grading.gradebook.csv_files import (
     write_table,
 )
 from minigrad.grading.gradebook.roster import Student, read_roster
-from minigrad.grading.gradebook.settings import NAME, CourseSettings
+from minigrad.grading.gradebook.settings import CourseSettings
 
 HUNDREDTH = Decimal("0.01")
 
@@ -52,7 +52,7 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], d
     """
     if not course.assignments:
         raise GradebookError(
-            f"{NAME} names no assignment. To fix it, write  [assignments.NAME]  for each of the course."
+            "The settings name no assignment. To fix it, write  [assignments.NAME]  for each of the course."
         )
     roster = read_roster(course.roster).students if course.roster else ()
     students = {student.id: student for student in roster}
