@@ -912,7 +912,9 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
 
     assert [str(mark.points.normalize()) for mark in ada.marks] == ["0", "0", "1", "0"]
     assert (bob.points, ada.of) == (6, Decimal("11.5"))
-    with pytest.raises(GradebookError, match="name a question 'chek', and there is none. Did you mean check?"):
+    with pytest.raises(
+        GradebookError, match="name a question 'chek', and there is none. Did you mean check?"
+    ):
         columns_of([bundles], settings("[questions.chek]"))
 
 
