@@ -141,6 +141,11 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
             "activation_histograms: a model needs an input to compute something from: "
             "activation_histograms(model, x)."
         )
+    elif not hasattr(source, "named_modules"):
+        raise TypeError(
+            "Activations are drawn for a model and its input, a tape, or a dict, not for "
+            f"{type(source).__name__}."
+        )
     else:
         layers = _called(source, inputs)
     return _histograms(layers, "activations")
@@ -161,6 +166,11 @@ def saved_memory(tape: Tape) -> Figure:
     >>> print(saved_memory(tape).get_suptitle())
     at most 8 B are saved: after step 1, in line 2: y = x.exp()
     """
+    if not isinstance(tape, Tape):
+        raise TypeError(
+            f"Saved memory is drawn for a tape, not for {type(tape).__name__}. To fix it, record one:  "
+            "with minigrad.record() as tape: ..."
+        )
     found = tape.shown()
     total, leaves, unknown = _saved_bytes(found)
     peak = int(np.argmax(total))

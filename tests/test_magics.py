@@ -450,6 +450,13 @@ def test_what_numpy_says_of_an_index_is_the_users_as_well(shell, capsys):
         ("x1.register_hook(lambda: 3)\n(x1 * 2).sum().backward()", "<lambda>() takes 0 positional"),
         ("minigrad.load('/nowhere/x.pt')", "No such file or directory"),
         ("minigrad.save(x1, 3.5)", "3.5"),
+        ("with minigrad.record() as tape: x1 * 2\ntape.save(3)", "os.PathLike object, not int"),
+        ("with minigrad.record() as tape: x1 * 2\ntape.save('/nowhere/x.svg')", "No such file"),
+        ("minigrad.teach.Exercise('f', abs, 3)", "shapes is 3. It must be a list of cases"),
+        (
+            "minigrad.teach.Facts('f', lambda x: {}).check({'a': 1})",
+            "missing 1 required positional",
+        ),
         ("%chain x1[7]", "IndexError: index 7 is out of bounds"),
         ("%gradcheck minigrad.matmul x1", "missing 1 required positional argument: 'other'"),
         ("%%autograd\nawait 3", "can't be used in 'await' expression"),
@@ -459,7 +466,15 @@ def test_a_call_that_does_not_fit_is_an_error_of_the_users_line(shell, capsys, c
     shown = frames(shell, capsys, cell)
 
     assert says in shown
-    for inside in ("minigrad/", "<minigrad", "asyncio/", "<string>", "During handling"):
+    for inside in (
+        "minigrad/",
+        "<minigrad",
+        "asyncio/",
+        "pathlib.py",
+        "functools.py",
+        "<string>",
+        "During handling",
+    ):
         assert inside not in shown
 
 

@@ -10,9 +10,6 @@ that was not raised by one of our `raise` statements. With `MINIGRAD_TRACEBACK=f
 environment, all frames always stay.
 """
 
-import asyncio
-import functools
-import inspect
 import os
 import re
 import sysconfig
@@ -36,10 +33,7 @@ _OF_CALLS = re.compile(
     r"\w>?\(\) (missing|takes|got) |object is not callable|os\.PathLike object, not "
 )
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
-_SHELL = (
-    *(str(Path(inspect.getfile(m)).parent) + os.sep for m in (IPython, asyncio)),
-    inspect.getfile(functools),  # cached_property
-)
+_SHELL = str(Path(IPython.__file__).parent) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib"))
 
 
@@ -111,12 +105,14 @@ def users_traceback(error: BaseException, trace: TracebackType | None) -> Traceb
     if not any(map(_is_ours, files)) or not _is_the_users(error, entries[-1]):
         return whole
     kept: list[TracebackType] = []
-    in_a_cell, of_magic = False, -1
-    for entry, file, before in zip(entries, files, ["", *files], strict=False):
-        in_ours = before.startswith((*_SHELL, *_OURS))  # such as the __init__ of a dataclass
-        of_shell = file.startswith(_SHELL) or (file == "<string>" and in_ours)
-        in_a_cell = in_a_cell or not (of_shell or _is_ours(file) or _of_torch(file))
-        if not _is_ours(file) and not _of_torch(file) and not (of_shell and in_a_cell):
+    in_a_cell = inside = False  # inside: in minigrad, or in what it calls until the user's code
+    of_magic = -1
+    for entry, file in zip(entries, files, strict=True):
+        of_shell = file.startswith(_SHELL)
+        called = inside and file.startswith((*_LIBRARIES, "<string>")) and "-packages" not in file
+        inside = of_shell or called or _is_ours(file) or _of_torch(file)
+        in_a_cell = in_a_cell or not inside
+        if not inside or (of_shell and not in_a_cell):
             kept.append(entry)
         if entry.tb_frame.f_code.co_name == "run_cell_magic" and of_shell:
             of_magic = len(kept) - 1
