@@ -136,15 +136,10 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
         layers = _results(source.shown())
     elif isinstance(source, Mapping):
         layers = {name: _Numbers.of(value) for name, value in source.items()}
-    elif not inputs:
+    elif not inputs or not hasattr(source, "named_modules"):
         raise TypeError(
-            "activation_histograms: a model needs an input to compute something from: "
-            "activation_histograms(model, x)."
-        )
-    elif not hasattr(source, "named_modules"):
-        raise TypeError(
-            "Activations are drawn for a model and its input, a tape, or a dict, not for "
-            f"{type(source).__name__}."
+            "activation_histograms: a tape, a dict, or a model and an input to compute something from: "
+            f"activation_histograms(model, x), not {type(source).__name__}."
         )
     else:
         layers = _called(source, inputs)
@@ -168,8 +163,7 @@ def saved_memory(tape: Tape) -> Figure:
     """
     if not isinstance(tape, Tape):
         raise TypeError(
-            f"Saved memory is drawn for a tape, not for {type(tape).__name__}. To fix it, record one:  "
-            "with minigrad.record() as tape: ..."
+            f"saved_memory takes a tape, of  with minigrad.record(), not {type(tape).__name__}."
         )
     found = tape.shown()
     total, leaves, unknown = _saved_bytes(found)

@@ -94,8 +94,7 @@ def _outputs(z: Any) -> list[Tensor]:
     zs = [z] if isinstance(z, Tensor) else z
     if not isinstance(zs, list | tuple):
         raise TypeError(
-            f"gradcheck: the function returned {type(z).__name__}, not a Tensor or several. To fix it, return the "
-            "tensor that it computes, without  .item()  or  .numpy()."
+            f"gradcheck: the function returned {type(z).__name__}. It must return the tensor."
         )
     return [t for t in zs if isinstance(t, Tensor) and t.array.dtype.kind == "f"]
 

@@ -91,9 +91,7 @@ ROSTER = "The file that Canvas or Moodle exported. By default, the roster of the
 @app.command("release")
 def release_command(
     author: Annotated[Path, Argument(help="The author's notebook, solutions included.")],
-    out: Annotated[
-        Path, Option("--out", "-o", file_okay=False, help="The folder for the student's notebook.")
-    ],
+    out: Out,
     run: Annotated[
         bool, Option(help="Also check that the solution passes and the stub fails.")
     ] = True,

@@ -133,8 +133,7 @@ class AutogradMagics(Magics):
     def _below_the_first_line(self, line: str) -> None:
         """IPython looks for this if %%autograd is not in the first line of its cell."""
         raise UsageError(
-            "%%autograd: it must be the first line of the cell. To fix it, move it above the other lines, "
-            "also above comments."
+            "%%autograd must be the first line of the cell: move it above comments, too."
         )
 
     def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
@@ -167,10 +166,8 @@ class AutogradMagics(Magics):
         """Bind the tape to its name, unless a model, a module, or another value would be lost."""
         self.latest = tape
         taken = self.session.user_ns.get(name, getattr(builtins, name, None))
-        ours = inspect.isfunction(taken) and taken.__module__.startswith(
-            "minigrad."
-        )  # from import *
-        if not (taken is None or ours or isinstance(taken, Tape | BothTapes)):
+        imported = inspect.isfunction(taken) and taken.__module__.startswith("minigrad.")
+        if not (taken is None or imported or isinstance(taken, Tape | BothTapes)):
             found, name = name, "tape" if name != "tape" else "tape_1"
             print(
                 f"%%autograd: {found} is {_with_article(taken)} and is not overwritten: the tape is bound to "
@@ -190,9 +187,7 @@ class AutogradMagics(Magics):
         file = shell.compile.cache(source, self._cell_number(), raw_code=source)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
-            shell.compile(
-                tree, file, "exec"
-            )  # a `return` raises its SyntaxError before anything runs
+            shell.compile(tree, file, "exec")  # raises the SyntaxError of a `return`
         return tree, file
 
     def _cell_number(self) -> int:
@@ -303,14 +298,9 @@ class AutogradMagics(Magics):
                      spaces. The check computes with copies in double precision, because
                      differences of float32 numbers are not accurate. No `.grad` is changed
         """
-        terms = words_of(line)
+        terms = [term.rstrip(",") for term in words_of(line)]
         if len(terms) < 2:
             raise UsageError("%gradcheck: write the function, then its inputs: %gradcheck f x")
-        if any(term.endswith(",") for term in terms):
-            spaced = " ".join(term.rstrip(",") for term in terms)
-            raise UsageError(
-                f"%gradcheck: inputs are separated by spaces, not by commas:  %gradcheck {spaced}"
-            )
         f = self._value(terms[0], "%gradcheck")
         if not callable(f) or isinstance(f, Tensor):
             raise UsageError(

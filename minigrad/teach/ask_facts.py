@@ -56,7 +56,7 @@ class Facts(Written):
             facts = self.program()
         if not isinstance(facts, Mapping):
             raise TypeError(
-                f"{self.name}: the program returned {type(facts).__name__}; it must return a dict of facts."
+                f"{self.name}: the program returned {type(facts).__name__}, not a dict of facts."
             )
         return dict(facts)
 

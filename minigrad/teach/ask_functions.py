@@ -228,19 +228,6 @@ class Implementation(FunctionQuestion):
     rtol: float | None = None
     atol: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reference is None and self.accepts is None:
-            raise TypeError(f"{self.name}: give a reference, or  accepts=  to judge without one.")
-        cases = self.inputs if isinstance(self.inputs, list | tuple) else ()
-        values = [v for c in cases for v in (c.values() if isinstance(c, Mapping) else [c])]
-        good = [isinstance(v, tuple) or isinstance(v, list) and len(v) == 1 for v in values]
-        if not all(good) or not all(isinstance(case, Mapping) for case in cases) or not cases:
-            raise TypeError(
-                f"{self.name}: inputs must be a list of cases, each a dict in which an input is a shape or one value "
-                'in a list, such as [{"x": (3,), "axis": [0]}].'
-            )
-
     def parts(self) -> Sequence[str]:
         """The names of the returned values, as the author gave them."""
         return self.returns
@@ -272,7 +259,7 @@ class Implementation(FunctionQuestion):
         out = list(out) if len(self.returns) > 1 else [out]
         if len(out) != len(self.returns):
             raise ValueError(
-                f"{self.name}: the reference returned {len(out)} values, and returns names {len(self.returns)}."
+                f"{self.name}: the reference returned {len(out)} values, not {len(self.returns)}."
             )
         return [real_array(v) if isinstance(v, Tensor) else v for v in out]
 

@@ -44,8 +44,6 @@ class OnATape(Written):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.inputs, Mapping):
-            raise TypeError(f'{self.name}: inputs must be a dict of numbers, such as {{"x": 2.0}}.')
         self.like, self.begin = f"like  {self.example}", f"assign it, for example  {self.example}"
         self.inputs = {k: np.asarray(v, dtype=np.float64) for k, v in self.inputs.items()}
 

@@ -79,7 +79,7 @@ class Exercise(FunctionQuestion):
         unknown = [name for name in (*self.constants, *self.numbers) if name not in self.inputs]
         if unknown:
             raise ValueError(
-                f"{self.name}: constants and numbers name {unknown[0]!r}, but the inputs are {', '.join(self.inputs)}."
+                f"{self.name}: {unknown[0]!r} is none of the inputs, {', '.join(self.inputs)}."
             )
 
     def parts(self) -> list[str]:
@@ -94,7 +94,7 @@ class Exercise(FunctionQuestion):
             z, tensors = self._program(inputs)
             if not isinstance(z, Tensor):
                 raise TypeError(
-                    f"{self.name}: forward returned {type(z).__name__}; it must return one tensor."
+                    f"{self.name}: forward returned {type(z).__name__}, not one tensor."
                 )
             g = draw(f"{seed}/{self.name}/{n}/g", tuple(z.shape))
             given = {**inputs, "g": g}
@@ -133,9 +133,9 @@ class Exercise(FunctionQuestion):
             grads = grad(z, wanted, grad_outputs=tensor(given["g"]), allow_unused=True)
         unused = [part for part, d in zip(Exercise.parts(self), grads, strict=True) if d is None]
         if unused:
+            name = unused[0].removeprefix("d")
             raise ValueError(
-                f"{self.name}: the result of forward does not depend on {unused[0][1:]}. To fix it, use it there, or "
-                f'name it in  constants=["{unused[0][1:]}"].'
+                f"{self.name}: forward does not use {name}. Write  constants=['{name}']."
             )
         return [np.array(real_array(d)) for d in grads]
 

@@ -129,8 +129,7 @@ def compare(
     namespace = {**frame.f_globals, **frame.f_locals}
     if not isinstance(derived, Mapping | None):
         raise TypeError(
-            f"compare: the second argument is of type {type(derived).__name__}. Whose gradient is it? To fix it, write "
-            "the name of the tensor before it, like  compare(z, x=my_gradient)."
+            "compare: whose gradient is it? To fix it, write its name:  compare(z, x=my_gradient)"
         )
     derived = {**(derived or {}), **by_name}
     return compare_in(namespace, z, derived, gradient=gradient, rtol=rtol, atol=atol)

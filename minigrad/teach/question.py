@@ -21,7 +21,7 @@ from typing import Any
 
 from minigrad.core import display
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.arguments import check_arguments
+from minigrad.teach.arguments import check_declaration
 from minigrad.teach.report import Report
 from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
@@ -91,7 +91,7 @@ class Question(metaclass=_Declares):
     seconds: float = 2.0
 
     def __post_init__(self) -> None:
-        check_arguments(self)
+        check_declaration(self)
         self.hints = tuple(self.hints)
         self.unfolded = 0
         self.wrongs: list[Wrong] = []
@@ -137,9 +137,7 @@ class Question(metaclass=_Declares):
         see it. `check` tries it.
         """
         if not isinstance(kind, str):
-            raise TypeError(
-                f'{self.name}: the diagnosis comes first:  @{self.name}.wrong("upstream_ignored")'
-            )
+            raise TypeError(f'{self.name}: the diagnosis comes first:  @{self.name}.wrong("sign")')
         if answer is None:
             return partial(self.wrong, kind)
         self.wrongs.append(Wrong(kind, answer))
@@ -184,7 +182,7 @@ class Question(metaclass=_Declares):
         if isinstance(self.points, Mapping):
             if unknown := [part for part in self.points if part not in parts]:
                 raise ValueError(
-                    f"{self.name}: points names {unknown[0]!r}, but the parts are {', '.join(parts)}."
+                    f"{self.name}: points names {unknown[0]!r}, which is none of {', '.join(parts)}."
                 )
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}

@@ -103,8 +103,6 @@ def make_dot(
     kinds = tensor_kinds()
     several = isinstance(var, Iterable) and not isinstance(var, kinds)
     outputs: list[Any] = list(var) if several else [var]
-    if not isinstance(params, Mapping | None):
-        raise TypeError("make_dot: params must be a dict. Write  dict(model.named_parameters()).")
     for value in (*outputs, *(params or {}).values()):
         if not isinstance(value, kinds):
             kind = type(value).__name__
