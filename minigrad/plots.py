@@ -136,10 +136,10 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
         layers = _results(source.shown())
     elif isinstance(source, Mapping):
         layers = {name: _Numbers.of(value) for name, value in source.items()}
-    elif not inputs:
+    elif not inputs or not hasattr(source, "named_modules"):
         raise TypeError(
-            "activation_histograms: a model needs an input to compute something from: "
-            "activation_histograms(model, x)."
+            "activation_histograms: a tape, a dict, or a model and an input to compute something from: "
+            f"activation_histograms(model, x), not {type(source).__name__}."
         )
     else:
         layers = _called(source, inputs)
@@ -161,6 +161,10 @@ def saved_memory(tape: Tape) -> Figure:
     >>> print(saved_memory(tape).get_suptitle())
     at most 8 B are saved: after step 1, in line 2: y = x.exp()
     """
+    if not isinstance(tape, Tape):
+        raise TypeError(
+            f"saved_memory takes a tape, of  with minigrad.record(), not {type(tape).__name__}."
+        )
     found = tape.shown()
     total, leaves, unknown = _saved_bytes(found)
     peak = int(np.argmax(total))

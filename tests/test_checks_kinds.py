@@ -1,5 +1,7 @@
 """The kinds of exercise: what each takes for right, and which mistakes it recognizes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from minigrad.teach import (
     Adjoints,
     Differentiable,
     Edges,
+    Exercise,
     Facts,
     Implementation,
     Misconception,
@@ -324,3 +327,72 @@ def test_an_error_inside_a_class_is_shown_with_the_student_s_line():
 
     assert row.verdict == "error"
     assert "in the line  self.params[0].grad *= missing" in row.message
+
+
+# ------------------------------------------------------------------ what an author declares
+
+
+def square(x):
+    return x * x
+
+
+WRONG = [
+    (lambda: Exercise("a b", square, [[(2,)]]), "name is 'a b'. It must be the name of what"),
+    (lambda: Exercise("f", "square", [[(2,)]]), "forward is 'square'. It must be a function"),
+    (lambda: Exercise("f", square, (2, 3)), "shapes is (2, 3). It must be a list of cases"),
+    (lambda: Exercise("f", square, []), "shapes is []. It must be a list of cases"),
+    (lambda: Exercise("f", square, [[(-1,)]]), "shapes is [[(-1,)]]. It must be"),
+    (lambda: Exercise("f", square, [[(2,)]], points="2"), "points is '2'. It must be a number"),
+    (lambda: Exercise("f", square, [[(2,)]], points={"x": 2}).check(square), "points names 'x', which is none of dx"),
+    (lambda: Exercise("f", square, [[(2,)]], hints="Think."), "hints is 'Think.'. It must be a list"),
+    (lambda: Exercise("f", square, [[(2,)]], seconds=0), "seconds is 0. It must be a positive number"),
+    (lambda: Exercise("f", square, [[(2,)]], more="empty"), "more is 'empty'. It must be a list of \"empty\""),
+    (lambda: Exercise("f", square, [[(2,)]], constants="x"), "constants is 'x'. It must be a list"),
+    (lambda: Exercise("f", square, [[(2,)]], constants=["y"]), "'y' is none of the inputs, x"),
+    (lambda: Exercise("f", square, [[(2,)]], mistakes=["sign"]), "It must be a list of Misconception,"),
+    (lambda: Exercise("f", lambda x: x.sum().item(), [[(2,)]]).check(square), "forward returned float"),
+    (lambda: Exercise("f", lambda x, y: x * x, [[(2,), (2,)]]).check(square), "does not use y. Write  constants=['y']"),
+    (lambda: Exercise("f", square, [[(2,)]]).wrong(square), 'the diagnosis comes first:  @f.wrong("sign'),
+    (lambda: Implementation("f", square, {"x": (3,)}), "must be a list of cases"),
+    (lambda: Implementation("f", square, [{"x": [1, 2]}]), "It must be a list of cases"),
+    (lambda: Implementation("f", square, [{"x": 3}]), "It must be a list of cases"),
+    (lambda: Implementation("f", square, [{"x": (3,)}], returns="z"), "returns is 'z'. It must be a list of names"),
+    (lambda: Implementation("f", square, [{"x": (3,)}], returns=["a", "b"]).check(square), "the reference returned 3"),
+    (lambda: Updates("f", optim.SGD, {"lr": 0.1}), "settings is {'lr': 0.1}. It must be a list of dicts"),
+    (lambda: Updates("f", "SGD", [{"lr": 0.1}]), "a class, such as optim.SGD, without ()"),
+    (lambda: Updates("f", optim.SGD, [{"lr": 0.1}], wanted="method"), 'It must be "function" or "class"'),
+    (lambda: Facts("f", {"a": 1}), "program is {'a': 1}. It must be a function, without ()"),
+    (lambda: Facts("f", lambda: [1]).check({"a": 1}), "the program returned list, not a dict"),
+    (lambda: Edges("f", square, {"x": 1.0}).check({"z": []}), "end with  return locals() , and define z"),
+    (lambda: Edges("f", program, [1.0, 2.0]), "must be a dict of numbers"),
+    (lambda: Adjoints("f", program, INPUTS, of="x"), "of is 'x'. It must be a list of names"),
+    (lambda: Adjoints("f", program, INPUTS, of=["q"]).check({"q": 1}), "define q, z"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("declare, says", WRONG)
+def test_a_wrong_declaration_is_refused_with_what_is_wanted(declare, says):
+    with pytest.raises((TypeError, ValueError), match=re.escape(says)) as caught:
+        declare()
+
+    assert str(caught.value).startswith(("f: ", "a b: "))
+
+
+# ------------------------------------------------------------------ what a student may misread
+
+
+@pytest.mark.parametrize(
+    "declare, answer, says",
+    [
+        (lambda: Exercise("f", square, [[(2,)]]), lambda x: x, "but 2 were given; it is called with  x, g"),
+        (lambda: Tangents("f", square, [[(2,)]]), lambda x: x, "it is called with  x, x_dot"),
+        (lambda: Differentiable("f", square, [[(2,)]]), lambda: 1, "it is called with  x"),
+        (lambda: Updates("f", optim.SGD, [{"lr": 0.1}]), lambda p: p, "it is called with  p, g, state, lr=..."),
+        (lambda: Updates("f", optim.SGD, [{"lr": 0.1}]), type("D", (), {}), "it is called with  params, lr=..."),
+        (lambda: Differentiable("f", square, [[(2,)]]), lambda x: None, "nothing was returned; it must be a tensor"),
+        (lambda: Facts("f", lambda: {"a": 1, "b": 2}), {"A": 1, "b": 2}, "a yet; 'A' is not asked for"),
+        (lambda: Edges("f", program, INPUTS), {**RIGHT_EDGES, "t": ..., "T": ["s"]}, "'T' is not asked for"),
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_form_is_told_what_is_wanted(declare, answer, says):
+    assert any(says in row.message for row in declare().check(answer).rows)

@@ -42,6 +42,8 @@ def test_a_cell_that_fails_is_not_checked(shell, capsys):
 def test_a_name_that_nobody_declared_is_explained(shell):
     with pytest.raises(UsageError, match="Did you mean square_backward"):
         shell.run_line_magic("check", "square_backwards")
+    with pytest.raises(UsageError, match="There are: square_backward"):
+        shell.run_line_magic("check", "3")
     with pytest.raises(UsageError, match="Write  %%check NAME"):
         shell.run_line_magic("check", "")
 

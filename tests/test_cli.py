@@ -69,6 +69,12 @@ def test_release_explains_a_missing_file(tmp_path):
     assert "none.ipynb cannot be read: No such file or directory" in result.output
 
 
+def test_release_asks_for_a_folder(author):
+    result = minigrad("release", author, "-o", author, "--no-run")
+
+    assert result.exit_code == 2 and "is a file" in result.output
+
+
 def test_a_copy_of_the_lessons_holds_no_solution(tmp_path):
     copied = lessons.copy_lessons(tmp_path)
 

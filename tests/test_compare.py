@@ -209,6 +209,8 @@ def test_something_else_than_a_tensor_is_refused():
         compare(z, number=2.0)
     with pytest.raises(TypeError, match="at least one gradient"):
         compare(z)
+    with pytest.raises(TypeError, match=r"whose gradient is it\? To fix it"):
+        compare(z, [2.0])
 
 
 def test_the_text_form_is_stable():

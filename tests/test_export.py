@@ -164,6 +164,16 @@ def test_without_nbgrader_its_csv_is_written_and_the_database_refused(
 RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
 
 
+@pytest.mark.parametrize(
+    "to, name, said",
+    [("gradescope", "a.txt", "in .zip"), ("nbgrader", "a.xlsx", "in .db or .csv"), ("canvas", "a", "in .csv")],
+)  # fmt: skip
+def test_an_export_has_the_ending_of_its_format(tmp_path, to, name, said):
+    done = CliRunner().invoke(app, ["export", to, "graded", "-o", str(tmp_path / name)])
+
+    assert done.exit_code == 1 and f"must end {said}, but" in done.output.replace("\n", " ")
+
+
 @pytest.fixture
 def gradescope(tmp_path):
     """A package, unpacked as Gradescope does; a submission; and its autograder, to be run."""

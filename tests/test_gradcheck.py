@@ -162,3 +162,11 @@ def test_gradcheck_refuses(message):
         gradcheck(f, x, **how)
     if f is Noisy.apply:
         assert gradcheck(f, x, nondet_tol=1e-3)
+
+
+@pytest.mark.parametrize("f", [lambda x: None, lambda x: x.sum().item()])
+def test_a_function_that_returns_no_tensor_is_refused(f, x):
+    with pytest.raises(
+        TypeError, match="gradcheck: the function returned .*must return the tensor"
+    ):
+        gradcheck(f, x)

@@ -183,7 +183,7 @@ def test_the_guide_s_example_is_read_and_every_setting_is_in_its_table(settings)
     [
         ("student,points\nada,1,2\n", "line 2: there are 3 cells, but 2 columns"),
         ('student,points\nada,1\nbob,"2\n', "line 3: it is not a CSV file"),
-        ("student,pionts\n", "line 1: there is no column 'pionts' here. Did you mean points?"),
+        ("student,pionts\n", "line 1: the column 'pionts' is not known. Did you mean points?"),
         ("points\n1\n", "line 1: there is no column student"),
         ("", "is empty"),
         ("student,points\nzo\xeb,1\n".encode("latin-1"), "is not encoded in UTF-8"),
@@ -912,7 +912,9 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
 
     assert [str(mark.points.normalize()) for mark in ada.marks] == ["0", "0", "1", "0"]
     assert (bob.points, ada.of) == (6, Decimal("11.5"))
-    with pytest.raises(GradebookError, match="no question 'chek'. Did you mean check?"):
+    with pytest.raises(
+        GradebookError, match="name a question 'chek', and there is none. Did you mean check?"
+    ):
         columns_of([bundles], settings("[questions.chek]"))
 
 

@@ -20,6 +20,7 @@ from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.check_cell import draw_input, draw_inputs
+from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
@@ -158,6 +159,27 @@ def test_bundles_are_found_by_folder_or_name_and_the_judge_bundle_is_private(aut
         found = find_bundles(place)
         assert (found[0].hash, found[1].hash) == (recording.hash, judge.hash)
     assert paths[1].stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        ("roster.csv", "id,name", "roster.csv is no exercise. To fix it, name the folder"),
+        ("old.recording.json", '{"format": "minigrad-recording-1"}', "To fix it, release the exercise again"),
+        ("none.json", None, "There is no .*none.json. To fix it"),
+    ],
+)  # fmt: skip
+def test_what_is_no_bundle_is_refused_with_what_to_name(tmp_path, name, text, said):
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    with pytest.raises(BundleError, match=said):
+        find_bundles(tmp_path / name)
+
+
+def test_bundles_are_not_made_from_a_student_s_notebook(author, tmp_path):
+    with pytest.raises(ReleaseError, match="This is a student's notebook, written by release"):
+        find_bundles(release(author, tmp_path / "students"))
 
 
 def test_bundles_of_two_releases_are_not_mixed(author):

@@ -119,8 +119,9 @@ def test_an_error_keeps_the_learners_traceback_and_the_tape_up_to_it(shell, caps
     assert "the code stopped (line 3)" in shell.shown[0].text()
 
 
-def test_a_syntax_error_is_the_users_and_shows_no_tape(shell, capsys):
-    run(shell, "%%autograd\na = x1 +* x2")
+@pytest.mark.parametrize("line", ["a = x1 +* x2", "return x1"])
+def test_a_syntax_error_is_the_users_and_shows_no_tape(shell, capsys, line):
+    run(shell, f"%%autograd\n{line}")
 
     out = capsys.readouterr().out
     assert "SyntaxError" in out and "line 2" in out
@@ -150,6 +151,10 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
             "%%autograd my tape",
             "a tape has one name, and 'my tape' are 2 words. Write  %%autograd my_tape",
         ),
+        ("%%autograd 't", "No closing quotation"),
+        ('%%autograd "t,"', "Write  %%autograd t"),
+        ("%%autograd t # first", "Write  %%autograd t_first"),
+        ("# first\n%%autograd t", "%%autograd must be the first line of the cell"),
         ("%%autograd --engine steam", "--engine graph|tape|recursive"),
         ("%%autograd --wrong", "Write  %%autograd [NAME]"),
         ("%tape nope", "there is no tape called nope. To record one, write %%autograd over a cell"),
@@ -158,10 +163,12 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%chain", "which tensor? For example: %chain z"),
         ("%chain nope", "there is nothing called nope"),
         ("%chain x9", "there is nothing called x9. Did you mean x4?"),
+        ("%chain None", "None is None, not a tensor"),
         ("%chain x1 +", "'x1 +' is not a valid expression. %chain?"),
         ("%compare x1", "%compare z x1=y2"),
         ("%compare nope x1=1", "there is nothing called nope"),
         ("%compare x1=x2", "The tensor comes first: %compare z x1=x2"),
+        ("%compare x1=x2 x3", "The tensor comes first: %compare x3 x1=x2"),
         ("%compare x1 a= b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 a =b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 a = b", "there is a space next to the = of a. Write it without:  a=b"),
@@ -176,12 +183,41 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
     ],
 )
 def test_a_line_that_makes_no_sense_is_explained(shell, capsys, line, says):
-    run(shell, line + "\nx1 + x2" * line.startswith("%%"))
+    run(shell, line + "\nx1 + x2" * ("%%" in line))
 
     written = capsys.readouterr()
     assert "UsageError" in written.err and says in written.err
     assert "Traceback" not in written.out + written.err
     assert shell.shown == []
+
+
+@pytest.mark.parametrize(
+    "name, what, bound",
+    [
+        ("model", "a Linear", "tape"),
+        ("minigrad", "a module", "tape"),
+        ("print", "a builtin_function_or_method", "tape"),
+        ("tape", "a list", "tape_1"),
+    ],
+)
+def test_a_tape_takes_no_name_that_something_else_has(shell, capsys, name, what, bound):
+    run(shell, "model = minigrad.nn.Linear(2, 1)")
+    shell.user_ns["tape"] = [] if name == "tape" else None
+    before = shell.user_ns.get(name)
+
+    run(shell, f"%%autograd {name}\nx1 * 2")
+
+    assert shell.user_ns.get(name) is before
+    assert shell.user_ns[bound] is shell.shown[0]
+    assert f"{name} is {what} and is not overwritten" in capsys.readouterr().err
+
+
+def test_a_tape_may_take_the_name_of_one_of_minigrads_functions(shell):
+    run(shell, "from minigrad import *\nassert callable(t)")
+
+    run(shell, LESSON)
+
+    assert shell.user_ns["t"] is shell.shown[0]
 
 
 def test_a_tape_does_not_take_the_name_of_a_tensor(shell, capsys):
@@ -289,10 +325,19 @@ def test_compare_asks_the_engine(shell):
     assert not run(shell, "%compare z x1=y1*y1").result.ok
 
 
+def test_compare_takes_the_parameters_of_a_model(shell):
+    run(shell, "model = minigrad.nn.Sequential(minigrad.nn.Linear(2, 1))")
+    run(shell, "loss = model(minigrad.ones(1, 2)).sum()")
+
+    result = run(shell, "%compare loss model.0.weight=[[1,1]] model.0.bias=[1]").result
+
+    assert result.ok
+
+
 def test_gradcheck_says_which_gradient_is_wrong(shell):
     run(shell, "def f(x, y): return (x * y).sum()\ndef g(x, y): return (x.detach() * x * y).sum()")
 
-    right = run(shell, "%gradcheck f x1 x3").result
+    right = run(shell, "%gradcheck f x1, x3").result
     wrong = run(shell, "%gradcheck g x1 x3").result
 
     assert right.ok and not wrong.ok
@@ -391,6 +436,45 @@ def test_what_numpy_says_of_an_index_is_the_users_as_well(shell, capsys):
 
     assert "IndexError: index 7 is out of bounds" in shown
     assert "minigrad/" not in shown
+
+
+@pytest.mark.parametrize(
+    "cell, says",
+    [
+        ("x1 * [1, 2]", "unsupported operand type(s) for *: 'Tensor' and 'list'"),
+        ("minigrad.nn.Linear(4, 1)(x1, x2)", "Linear.forward() takes 2 positional arguments"),
+        ("minigrad.nn.MSELoss()(x1)", "missing 1 required positional argument: 'target'"),
+        ("minigrad.vmap(lambda x, y: x)(x1)", "missing 1 required positional argument: 'y'"),
+        ("minigrad.func.grad(3)(x1)", "'int' object is not callable"),
+        ("x1.register_hook(lambda: 3)\n(x1 * 2).sum().backward()", "<lambda>() takes 0 positional"),
+        ("minigrad.load('/nowhere/x.pt')", "No such file or directory"),
+        ("minigrad.save(x1, 3.5)", "3.5"),
+        ("with minigrad.record() as tape: x1 * 2\ntape.save(3)", "os.PathLike object, not int"),
+        ("with minigrad.record() as tape: x1 * 2\ntape.save('/nowhere/x.svg')", "No such file"),
+        ("minigrad.teach.Exercise('f', abs, 3)", "shapes is 3. It must be a list of cases"),
+        (
+            "minigrad.teach.Facts('f', lambda x: {}).check({'a': 1})",
+            "missing 1 required positional",
+        ),
+        ("%chain x1[7]", "IndexError: index 7 is out of bounds"),
+        ("%gradcheck minigrad.matmul x1", "missing 1 required positional argument: 'other'"),
+        ("%%autograd\nawait 3", "can't be used in 'await' expression"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_an_error_of_the_users_line(shell, capsys, cell, says):
+    shown = frames(shell, capsys, cell)
+
+    assert says in shown
+    for inside in (
+        "minigrad/",
+        "<minigrad",
+        "asyncio/",
+        "pathlib.py",
+        "functools.py",
+        "<string>",
+        "During handling",
+    ):
+        assert inside not in shown
 
 
 def test_frames_of_the_learners_own_functions_stay(shell, capsys):

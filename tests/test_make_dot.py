@@ -131,6 +131,8 @@ def test_an_unknown_format_and_what_is_no_tensor_are_refused(loss, tmp_path):
         make_dot(loss[1]).render(tmp_path / "x", format="bmp")
     with pytest.raises(TypeError, match="float"):
         make_dot([1.5])
+    with pytest.raises(TypeError, match="shows tensors, but got a value of type int"):
+        make_dot(3)
     with pytest.raises(TypeError, match="int"):
         make_dot(loss[1], params={"w": 3})
     assert list(tmp_path.iterdir()) == []

@@ -91,7 +91,11 @@ def _check_alike(results: list[Array], moved: list[Array]) -> None:
 
 
 def _outputs(z: Any) -> list[Tensor]:
-    zs = [z] if isinstance(z, Tensor) else list(z)
+    zs = [z] if isinstance(z, Tensor) else z
+    if not isinstance(zs, list | tuple):
+        raise TypeError(
+            f"gradcheck: the function returned {type(z).__name__}. It must return the tensor."
+        )
     return [t for t in zs if isinstance(t, Tensor) and t.array.dtype.kind == "f"]
 
 

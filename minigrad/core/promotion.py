@@ -122,7 +122,7 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
     raise TypeError(
         f"{what}. An operand must be Tensor or a number. "
         "To fix it, make a tensor of it: minigrad.tensor(...)."
-    )
+    ) from None
 
 
 _MIXED = {  # op -> PyTorch's message for operands of different dtypes

@@ -91,7 +91,7 @@ ROSTER = "The file that Canvas or Moodle exported. By default, the roster of the
 @app.command("release")
 def release_command(
     author: Annotated[Path, Argument(help="The author's notebook, solutions included.")],
-    out: Annotated[Path, Option("--out", "-o", help="The folder for the student's notebook.")],
+    out: Out,
     run: Annotated[
         bool, Option(help="Also check that the solution passes and the stub fails.")
     ] = True,
@@ -315,6 +315,9 @@ def export_command(
 ) -> None:
     """Write marks in a format that Canvas, Moodle or nbgrader imports, or an autograder for Gradescope."""
     with _errors_shown():
+        endings = {"gradescope": [".zip"], "nbgrader": [".db", ".csv"]}.get(to, [".csv"])
+        if out is not None and out.suffix.lower() not in endings:
+            _stop(f"The name of the file must end in {' or '.join(endings)}, but {out} does not.")
         settings = _settings(settings_file)
         if to == "gradescope":
             package = make_package(folders or [], out, assignment, settings, isolation, wheel)

@@ -52,6 +52,6 @@ def _unknown(name: str) -> str:
     if not name:
         return "%%check: the name of the exercise is missing. Write  %%check NAME"
     near = difflib.get_close_matches(name, question.DECLARED, n=1)
-    remedy = f" Did you mean {near[0]}?" if near else ""
+    remedy = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(question.DECLARED)}."
     remedy = remedy if question.DECLARED else " Run the cell that declares it first."
     return f"%%check: there is no exercise called {name}.{remedy}"

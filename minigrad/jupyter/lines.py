@@ -51,16 +51,17 @@ def tape_name(words: list[str]) -> str:
     """The single name for the tape."""
     if not words:
         return "tape"
+    joined = "_".join(filter(None, (re.sub(r"\W+", "_", word).strip("_") for word in words)))
     if len(words) > 1:
-        joined = "_".join(re.sub(r"\W", "", word) for word in words)
         raise UsageError(
             f"%%autograd: a tape has one name, and {' '.join(words)!r} are {len(words)} words. "
             f"Write  %%autograd {joined}"
         )
     [name] = words
     if not name.isidentifier() or keyword.iskeyword(name):
+        form = f"%%autograd {joined}" if joined.isidentifier() and joined != name else AUTOGRAD
         raise UsageError(
-            f"%%autograd: a tape is bound to a variable name, and {name!r} is not one. Write  {AUTOGRAD}"
+            f"%%autograd: a tape is bound to a variable name, and {name!r} is not one. Write  {form}"
         )
     return name
 
@@ -86,7 +87,7 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
                 f"%compare: {term!r} is not of the form name=expression. An expression with spaces in it "
                 f"goes into parentheses:  {last}=({rest})"
             )
-        if not equals or not name.isidentifier() or not expression:
+        if not equals or not re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name) or not expression:
             form = "is not of the form name=expression, as in  %compare z x1=y2"
             raise UsageError(f"%compare: {term!r} {form}")
         if expression.endswith(","):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import atexit
+import builtins
 import difflib
 import importlib
 import inspect
@@ -124,6 +125,13 @@ class AutogradMagics(Magics):
             if options.open:
                 _open_page(tape)
 
+    @line_magic("%autograd")  # type: ignore[arg-type]
+    def _below_the_first_line(self, line: str) -> None:
+        """IPython looks for this if %%autograd is not in the first line of its cell."""
+        raise UsageError(
+            "%%autograd must be the first line of the cell: move it above comments, too."
+        )
+
     def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
         """Run the cell on both engines, and show the differences."""
         __tracebackhide__ = True
@@ -151,15 +159,17 @@ class AutogradMagics(Magics):
             raise failed
 
     def _bind(self, name: str, tape: Tape | BothTapes) -> None:
-        """Bind the tape to its name, unless a tensor has that name and would be lost."""
+        """Bind the tape to its name, unless a model, a module, or another value would be lost."""
         self.latest = tape
-        if isinstance(self.shell.user_ns.get(name), tensor_kinds()):
+        taken = self.shell.user_ns.get(name, getattr(builtins, name, None))
+        imported = inspect.isfunction(taken) and taken.__module__.startswith("minigrad.")
+        if not (taken is None or imported or isinstance(taken, Tape | BothTapes)):
+            found, name = name, "tape" if name != "tape" else "tape_1"
             print(
-                f"%%autograd: {name} is a tensor and is not overwritten: the tape is bound to `tape` "
-                f"instead. To name it, choose another name:  %%autograd {name}_tape",
+                f"%%autograd: {found} is {_with_article(taken)} and is not overwritten: the tape is bound to "
+                f"`{name}` instead. To name it, choose another name:  %%autograd {found}_tape",
                 file=sys.stderr,
             )
-            name = "tape"
         self.shell.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
@@ -171,7 +181,10 @@ class AutogradMagics(Magics):
         shell = self.shell
         source = "\n" + shell.transform_cell(cell)
         file = shell.compile.cache(source, self._cell_number(), raw_code=source)
-        return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
+        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+        with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+            shell.compile(tree, file, "exec")  # raises the SyntaxError of a `return`
+        return tree, file
 
     def _cell_number(self) -> int:
         """The n of the running In [n]: from the nearest caller that is a cell."""
@@ -255,8 +268,10 @@ class AutogradMagics(Magics):
         """
         terms = words_of(line)
         if terms and re.match(r"\w+=(?!=)", terms[0]):
+            terms.sort(key=lambda term: "=" in term)
+            first = " ".join(terms if "=" not in terms[0] else ["z", *terms])
             raise UsageError(
-                f"%compare: whose gradient is it? The tensor comes first: %compare z {line.strip()}"
+                f"%compare: whose gradient is it? The tensor comes first: %compare {first}"
             )
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
@@ -279,7 +294,7 @@ class AutogradMagics(Magics):
                      spaces. The check computes with copies in double precision, because
                      differences of float32 numbers are not accurate. No `.grad` is changed
         """
-        terms = words_of(line)
+        terms = [term.rstrip(",") for term in words_of(line)]
         if len(terms) < 2:
             raise UsageError("%gradcheck: write the function, then its inputs: %gradcheck f x")
         f = self._value(terms[0], "%gradcheck")
@@ -317,7 +332,9 @@ class AutogradMagics(Magics):
 
 
 def _with_article(value: Any) -> str:
-    """ "a Tensor", "an int": the type of a value, in words."""
+    """ "a Tensor", "an int", "None": the type of a value, in words."""
+    if value is None:
+        return "None"
     name = f"tensor of {value.array.dtype}" if isinstance(value, Tensor) else type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 

@@ -11,9 +11,11 @@ environment, all frames always stay.
 """
 
 import os
+import re
 import sysconfig
 from dis import opmap
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +27,11 @@ VARIABLE = "MINIGRAD_TRACEBACK"
 
 _CAUGHT = (Exception,)  # IPython keeps this exact tuple, so we can recognize our handler
 _OF_VALUES = (IndexError, ValueError, ArithmeticError, MemoryError)
+# Python's own words about a call that does not fit: a module, a hook or a function of the user is
+# called by minigrad with what the user passed to it.
+_OF_CALLS = re.compile(
+    r"\w>?\(\) (missing|takes|got) |object is not callable|os\.PathLike object, not "
+)
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
 _SHELL = str(Path(IPython.__file__).parent) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib"))
@@ -53,9 +60,10 @@ def _show(
     shown: TracebackType | None = trace
     ran = not _is_in_a_cell(shell, error)
     if os.environ.get(VARIABLE) != "full":
-        shown = users_traceback(kind, trace)
+        shown = users_traceback(error, trace)
         for earlier in _chain(error):
-            earlier.__traceback__ = users_traceback(type(earlier), earlier.__traceback__)
+            earlier.__suppress_context__ |= _is_internal(earlier.__context__)
+            earlier.__traceback__ = users_traceback(earlier, earlier.__traceback__)
     shell.showtraceback((kind, error, shown), tb_offset=tb_offset, running_compiled_code=ran)
 
 
@@ -75,11 +83,18 @@ def _chain(error: BaseException) -> list[BaseException]:
     return met
 
 
-def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
+def _is_internal(error: BaseException | None) -> bool:
+    """Was this error raised and handled by minigrad, such as that a list has no `.array`?"""
+    trace = None if error is None else error.__traceback__
+    files = [frame.f_code.co_filename for frame, _ in walk_tb(trace)]
+    return bool(files) and all(map(_is_ours, files))
+
+
+def users_traceback(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
     """The traceback without minigrad's frames, if the error is about the user's code.
 
-    Also removes IPython's frames between a cell and one of its magics, and the
-    line of a cell magic, which only says that the cell ran.
+    Also removes IPython's frames between a cell and one of its magics, the line of a cell magic,
+    which only says that the cell ran, and the expression of a line magic, which has no source.
     """
     whole = trace
     entries: list[TracebackType] = []
@@ -87,14 +102,17 @@ def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> T
         entries.append(trace)
         trace = trace.tb_next
     files = [entry.tb_frame.f_code.co_filename for entry in entries]
-    if not any(map(_is_ours, files)) or not _is_the_users(kind, entries[-1]):
+    if not any(map(_is_ours, files)) or not _is_the_users(error, entries[-1]):
         return whole
     kept: list[TracebackType] = []
-    in_a_cell, of_magic = False, -1
+    in_a_cell = inside = False  # inside: in minigrad, or in what it calls until the user's code
+    of_magic = -1
     for entry, file in zip(entries, files, strict=True):
         of_shell = file.startswith(_SHELL)
-        in_a_cell = in_a_cell or not (of_shell or _is_ours(file) or _of_torch(file))
-        if not _is_ours(file) and not _of_torch(file) and not (of_shell and in_a_cell):
+        called = inside and file.startswith((*_LIBRARIES, "<string>")) and "-packages" not in file
+        inside = of_shell or called or _is_ours(file) or _of_torch(file)
+        in_a_cell = in_a_cell or not inside
+        if not inside or (of_shell and not in_a_cell):
             kept.append(entry)
         if entry.tb_frame.f_code.co_name == "run_cell_magic" and of_shell:
             of_magic = len(kept) - 1
@@ -116,12 +134,16 @@ def _of_torch(file: str) -> bool:
     return f"{os.sep}torch{os.sep}" in file and file.startswith(_LIBRARIES)
 
 
-def _is_the_users(kind: type[BaseException], entry: TracebackType) -> bool:
+def _is_the_users(error: BaseException, entry: TracebackType) -> bool:
     """Is this error about the user's code, rather than a bug in minigrad?"""
+    if isinstance(error, OSError) or (
+        isinstance(error, TypeError) and _OF_CALLS.search(str(error))
+    ):
+        return True
     code = entry.tb_frame.f_code
     if not _is_ours(file := code.co_filename):
         libraries = (*_LIBRARIES, "<frozen", "<__array_function__")
         return _of_torch(file) or not file.startswith(libraries)
     # NumPy's C functions have no frames. Their errors about an index or a value concern the user's
     # code, and so do errors from our `raise` statements.
-    return issubclass(kind, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]
+    return isinstance(error, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]

@@ -238,7 +238,7 @@ def near(name: str, known: Iterable[str]) -> str:
     import difflib
 
     known = [k for k in dict.fromkeys(known) if k]
-    found = difflib.get_close_matches(name, known, 1)
+    found = difflib.get_close_matches(str(name), known, 1)
     if found:
         return f" Did you mean {found[0]!r}?"
     some = ", ".join(known[:8])

@@ -68,8 +68,8 @@ class TapeState:
         """The state after a step (by default the last), or after a detail of it."""
         steps = found.steps
         step = len(steps) if step is None else step
-        if not 0 <= step <= len(steps):
-            raise IndexError(f"tape.at: a step from 0 to {len(steps)}, not {step}.")
+        if step not in range(len(steps) + 1):
+            raise IndexError(f"tape.at: a step from 0 to {len(steps)}, not {step!r}.")
         state = TapeState(found, step, len(steps))
         for k, now in enumerate(steps[:step], 1):
             state._take(now, detail if k == step else None)

@@ -53,7 +53,12 @@ class Facts(Written):
     @cached_property
     def _facts(self) -> dict[str, object]:
         with enable_grad(), unobserved():
-            return dict(self.program())
+            facts = self.program()
+        if not isinstance(facts, Mapping):
+            raise TypeError(
+                f"{self.name}: the program returned {type(facts).__name__}, not a dict of facts."
+            )
+        return dict(facts)
 
     def facts(self) -> dict[str, object]:
         """The right facts, from a single run of the program."""
@@ -75,7 +80,7 @@ class Facts(Written):
         for name, right in facts.items():
             mine = answer.get(name, ...)
             if mine is ...:
-                yield self.no_entry(name)
+                yield self.no_entry(name, answer)
             elif name not in wrong:
                 yield self.row(name, "right")
             else:

@@ -168,13 +168,15 @@ class Differentiable(Exercise):
         def watched(case: Case) -> Any:
             return self._value_and_gradients(answer, case)
 
+        watched.called_with = ", ".join(self.inputs)  # type: ignore[attr-defined]
         yield from super().judged(watched)
 
     def _value_and_gradients(self, answer: Callable[..., Any], case: Case) -> list[Any] | str:
         """The value and gradients of a student's function; or a message that says why there are none."""
         z, tensors = self._program(case.inputs, answer)
         if not isinstance(z, Tensor):
-            return f"a {type(z).__name__} was returned; it must be a tensor"
+            what = "nothing" if z is None else f"a {type(z).__name__}"
+            return f"{what} was returned; it must be a tensor"
         for name, t in tensors.items():
             if t.detach().numpy().tobytes() != case.inputs[name].tobytes():
                 return f"the input {name} was changed in place"
@@ -255,6 +257,10 @@ class Implementation(FunctionQuestion):
         with enable_grad(), unobserved():
             out = self.reference(*inputs.values())
         out = list(out) if len(self.returns) > 1 else [out]
+        if len(out) != len(self.returns):
+            raise ValueError(
+                f"{self.name}: the reference returned {len(out)} values, not {len(self.returns)}."
+            )
         return [real_array(v) if isinstance(v, Tensor) else v for v in out]
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:

@@ -68,6 +68,8 @@ class Updates(Question):
         words = ", ".join(f"{k}={v}" for k, v in settings.items())
         # One call for all steps, so that the time limit and the messages work as for any function.
         steps = (by_class if isinstance(answer, type) else by_function)(answer, settings)
+        before = "params" if isinstance(answer, type) else "p, g, state"
+        steps.called_with = ", ".join([before, *(f"{k}=..." for k in settings)])  # type: ignore[attr-defined]
         outcome = run(steps, {"p": start, "grads": grads}, self.seconds)
         row = CheckRow(n, words, f"settings {n}", "right", printed=outcome.printed)
         if outcome.trouble is not None:

@@ -52,6 +52,11 @@ class OnATape(Written):
         with enable_grad(), unobserved():
             given = {k: tensor(v, requires_grad=True) for k, v in self.inputs.items()}
             local = self.program(**given)
+        wanted = {"z", *getattr(self, "of", ())}
+        if not isinstance(local, Mapping) or wanted.difference(local):
+            raise TypeError(
+                f"{self.name}: the program must end with  return locals() , and define {', '.join(sorted(wanted))}."
+            )
         made = {k: v for k, v in local.items() if isinstance(v, Tensor) and v.node is not None}
         return {**given, **made}
 
@@ -196,7 +201,7 @@ class Adjoints(OnATape):
     def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
         """Compares with the engine's gradient. A wrong answer is diagnosed."""
         if mine is None:
-            return "missing", self.no_entry(name).message, None
+            return "missing", self.no_entry(name, {}).message, None
         tensors = self.tensors()
         z, t = tensors["z"], tensors[name]
         with unobserved():

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
+from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.teach.cases import Case, Shape, draw, in_layout, layouts, tolerance
 from minigrad.teach.diagnose import Diagnosis, diagnose
@@ -75,6 +76,11 @@ class Exercise(FunctionQuestion):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.inputs = list(inspect.signature(self.forward).parameters)
+        unknown = [name for name in (*self.constants, *self.numbers) if name not in self.inputs]
+        if unknown:
+            raise ValueError(
+                f"{self.name}: {unknown[0]!r} is none of the inputs, {', '.join(self.inputs)}."
+            )
 
     def parts(self) -> list[str]:
         """A gradient for each input that is not constant: "dx" for x."""
@@ -86,6 +92,10 @@ class Exercise(FunctionQuestion):
         for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
             inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
             z, tensors = self._program(inputs)
+            if not isinstance(z, Tensor):
+                raise TypeError(
+                    f"{self.name}: forward returned {type(z).__name__}, not one tensor."
+                )
             g = draw(f"{seed}/{self.name}/{n}/g", tuple(z.shape))
             given = {**inputs, "g": g}
             atol = tolerance(self._gradients, given)
@@ -120,7 +130,13 @@ class Exercise(FunctionQuestion):
         z, tensors = self._program({name: given[name] for name in self.inputs})
         wanted = [t for name, t in tensors.items() if name not in self.constants]
         with unobserved():
-            grads = grad(z, wanted, grad_outputs=tensor(given["g"]))
+            grads = grad(z, wanted, grad_outputs=tensor(given["g"]), allow_unused=True)
+        unused = [part for part, d in zip(Exercise.parts(self), grads, strict=True) if d is None]
+        if unused:
+            name = unused[0].removeprefix("d")
+            raise ValueError(
+                f"{self.name}: forward does not use {name}. Write  constants=['{name}']."
+            )
         return [np.array(real_array(d)) for d in grads]
 
     def given(self, case: Case) -> Mapping[str, Any]:

@@ -127,6 +127,10 @@ def compare(
     """
     frame = sys._getframe(1)
     namespace = {**frame.f_globals, **frame.f_locals}
+    if not isinstance(derived, Mapping | None):
+        raise TypeError(
+            "compare: whose gradient is it? To fix it, write its name:  compare(z, x=my_gradient)"
+        )
     derived = {**(derived or {}), **by_name}
     return compare_in(namespace, z, derived, gradient=gradient, rtol=rtol, atol=atol)
 

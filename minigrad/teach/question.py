@@ -21,6 +21,7 @@ from typing import Any
 
 from minigrad.core import display
 from minigrad.teach.answer import Diagnosis
+from minigrad.teach.arguments import check_declaration
 from minigrad.teach.report import Report
 from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
@@ -90,6 +91,7 @@ class Question(metaclass=_Declares):
     seconds: float = 2.0
 
     def __post_init__(self) -> None:
+        check_declaration(self)
         self.hints = tuple(self.hints)
         self.unfolded = 0
         self.wrongs: list[Wrong] = []
@@ -134,6 +136,8 @@ class Question(metaclass=_Declares):
         Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS, so that students do not
         see it. `check` tries it.
         """
+        if not isinstance(kind, str):
+            raise TypeError(f'{self.name}: the diagnosis comes first:  @{self.name}.wrong("sign")')
         if answer is None:
             return partial(self.wrong, kind)
         self.wrongs.append(Wrong(kind, answer))
@@ -176,6 +180,10 @@ class Question(metaclass=_Declares):
         """Part -> its points: the author's numbers by name, or an equal share of the total."""
         parts = self.parts()
         if isinstance(self.points, Mapping):
+            if unknown := [part for part in self.points if part not in parts]:
+                raise ValueError(
+                    f"{self.name}: points names {unknown[0]!r}, which is none of {', '.join(parts)}."
+                )
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}
 
@@ -231,7 +239,10 @@ class Written(Question):
         """One row for each part: the verdict of `judge`, or that there is no answer."""
         for name in self.parts():
             mine = answer.get(name, ...)
-            yield self.no_entry(name) if mine is ... else self.row(name, *self.judge(name, mine))
+            if mine is ...:
+                yield self.no_entry(name, answer)
+            else:
+                yield self.row(name, *self.judge(name, mine))
 
     def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
         """The verdict on one entry, a message, and the mistake that was recognized."""
@@ -243,9 +254,11 @@ class Written(Question):
         """A row about one entry. There is only one case, and it has no inputs."""
         return CheckRow(1, "", what, verdict, message, found)
 
-    def no_entry(self, name: str) -> CheckRow:
-        """The row for an entry that is missing or still has its dots."""
-        return self.row(name, "missing", f"there is no answer for {name} yet")
+    def no_entry(self, name: str, answer: Mapping[Any, Any]) -> CheckRow:
+        """The row for an entry that is missing or still has its dots; names one that is misspelled."""
+        unknown = [key for key in answer if key not in self.parts()]
+        more = f"; {unknown[0]!r} is not asked for" if unknown else ""
+        return self.row(name, "missing", f"there is no answer for {name} yet{more}")
 
 
 def unwritten(answer: object) -> bool:

@@ -19,6 +19,7 @@ import dis
 import inspect
 import io
 import linecache
+import re
 import signal
 import symtable
 import textwrap
@@ -80,7 +81,8 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
             f"no result after {seconds:g} s; is there a loop that never ends, or work that doubles at each step?",
         )
     except (Exception, SystemExit, GeneratorExit) as error:
-        outcome.trouble = "error", said(error, answer)
+        called = getattr(answer, "called_with", ", ".join(inputs))
+        outcome.trouble = "error", said(error, answer, called)
     outcome.changed = tuple(n for n, value in inputs.items() if not _same(value, handed[n]))
     outcome.printed = out.getvalue()
     return outcome
@@ -173,8 +175,11 @@ class _Kept(io.StringIO):
         return len(text)
 
 
-def said(error: BaseException, answer: object) -> str:
-    """The exception in one line, with the line of the student's code that raised it."""
+def said(error: BaseException, answer: object, called: str) -> str:
+    """The exception in one line, with the line of the student's code that raised it.
+
+    called    the arguments it is called with, for the error that it takes others
+    """
     try:
         words = str(error)
     except Exception:
@@ -185,6 +190,8 @@ def said(error: BaseException, answer: object) -> str:
         if entry.filename in codes and entry.lineno is not None:
             line = linecache.getline(entry.filename, entry.lineno).strip()
             return f"{text}    in the line  {line}" if line else text
+    if isinstance(error, TypeError) and re.search(r"\w>?\(\) (missing|takes|got) ", text):
+        return f"{text}; it is called with  {called}"
     return text
 
 

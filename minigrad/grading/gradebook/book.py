@@ -28,7 +28,7 @@ from minigrad.grading.gradebook.roster import (
     roster_of,
     student_name,
 )
-from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
+from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
 from minigrad.grading.release.bundles import Bundles, titles_of
 
 NOTHING_HANDED_IN = "nothing was handed in"
@@ -84,7 +84,7 @@ def columns_of(exercises: Sequence[Bundles], settings: AssignmentSettings) -> li
     for name in settings.questions:
         if name not in names:
             raise csv_files.GradebookError(
-                f"{NAME}: there is no question {name!r}.{csv_files.nearest(name, names)}"
+                f"The settings name a question {name!r}, and there is none.{csv_files.nearest(name, names)}"
             )
     return found
 
@@ -246,7 +246,7 @@ def read_provided(
     everybody = roster or roster_of([student_name(one.submission) for one in handed])
     extensions = {}
     for name, extension in settings.extensions.items():
-        student = roster.named(name, f"{NAME}, extensions") if roster else everybody.find(name)
+        student = roster.named(name, "the settings, extensions") if roster else everybody.find(name)
         extensions[student.id if student else name] = extension
     settings = replace(settings, extensions=extensions)
     return Provided(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from minigrad.grading.gradebook import csv_files
 from minigrad.grading.gradebook.roster import Student, read_roster
-from minigrad.grading.gradebook.settings import NAME, CourseSettings
+from minigrad.grading.gradebook.settings import CourseSettings
 
 HUNDREDTH = Decimal("0.01")
 
@@ -47,7 +47,7 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], d
     """
     if not course.assignments:
         raise csv_files.GradebookError(
-            f"{NAME} names no assignment. To fix it, write  [assignments.NAME]  for each of the course."
+            "The settings name no assignment. To fix it, write  [assignments.NAME]  for each of the course."
         )
     roster = read_roster(course.roster).students if course.roster else ()
     students = {student.id: student for student in roster}

@@ -82,7 +82,7 @@ def _text_of(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise GradebookError(
-            f"There is no file {path}. To fix it, create it, or remove its name from gradebook.toml or the command."
+            f"There is no file {path}. To fix it, create it, or remove its name from the settings or the command."
         ) from None
     except UnicodeDecodeError as error:
         raise GradebookError(
@@ -150,7 +150,7 @@ def _header(
     for k, cell in enumerate(row.names):
         ours = names.get(cell.casefold())
         if ours is None and not others:
-            raise row.wrong(f"there is no column {cell!r} here.{nearest(cell, columns)}")
+            raise row.wrong(f"the column {cell!r} is not known.{nearest(cell, columns)}")
         # if two columns map to the same name, the first counts
         header.append(ours if ours and ours not in header else f"{k} {cell}")
     if missing := [name for name in needed if name not in header]:

@@ -125,7 +125,7 @@ class CourseSettings(AssignmentSettings):
             return self
         if assignment not in self.assignments:
             raise GradebookError(
-                f"{NAME} has no [assignments.{assignment}].{nearest(assignment, self.assignments)}"
+                f"The settings have no [assignments.{assignment}].{nearest(assignment, self.assignments)}"
             )
         return self.assignments[assignment]
 

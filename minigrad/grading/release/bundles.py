@@ -8,6 +8,7 @@ The recording bundle may be stored on the machine that runs students' code; the 
 not. The judge bundle contains the hash of its recording bundle, so that they cannot be mixed up.
 """
 
+import glob
 import json
 import re
 import textwrap
@@ -30,6 +31,7 @@ from minigrad.grading.release.student import (
     is_answer,
     metadata_of,
     read_notebook,
+    refuse_released,
     solution_lines,
     student_notebook,
 )
@@ -170,6 +172,7 @@ def make_bundles(author: str | Path) -> Bundles | None:
     """
     author = Path(author)
     notebook = read_notebook(author)
+    refuse_released(notebook, author.name)
     questions = declared(notebook, author.name)
     manual = declared_manual(notebook, author.name)
     both = {q.id for q in questions} & {q.id for q in manual}
@@ -260,11 +263,12 @@ def _path_of_bundles(path: Path, kind: str) -> Path:
                 f"or write one:  minigrad release AUTHOR.ipynb -o {path}"
             )
         (path,) = found
-    if not path.exists() and not path.with_name(f"{path.name}.{kind}.json").exists():
+    stem = re.sub(r"(\.recording|\.judge)?\.json$", "", path.name)
+    if not any(path.parent.glob(f"{glob.escape(stem)}.*.json")):
+        what = f"{path} is no exercise" if path.exists() else f"There is no {path}"
         raise BundleError(
-            f"There is no {path}. To fix it, name the folder that  minigrad release  wrote, or the author's notebook."
+            f"{what}. To fix it, name the folder that  minigrad release  wrote, or the author's notebook."
         )
-    stem = path.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
     return path.with_name(f"{stem}.{kind}.json")
 
 
@@ -276,7 +280,10 @@ def _read(path: Path, form: str) -> BundleDocument:
     except ValueError as error:
         raise BundleError(f"{path} is not a bundle: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != form:
-        raise BundleError(f"{path} is not a {form.split('-')[1]} bundle of this minigrad version.")
+        raise BundleError(
+            f"{path} is not a {form.split('-')[1]} bundle of this minigrad version. To fix it, release the exercise "
+            "again:  minigrad release AUTHOR.ipynb -o FOLDER"
+        )
     return data
 
 

@@ -153,7 +153,7 @@ def _check_author(notebook: Notebook, name: str) -> None:
     Raises MarkerError if markers do not match or if it is a student's notebook already, and CellMetadataError for
     duplicate grade ids and for regions in cells whose metadata does not allow them.
     """
-    _refuse_released(notebook, name)
+    refuse_released(notebook, name)
     grade_ids = [metadata_of(cell, "nbgrader").get("grade_id") for cell in notebook.cells]
     _refuse_duplicates([i for i in grade_ids if i is not None], "grade_id", name)
     for number, cell in enumerate(notebook.cells, 1):
@@ -185,7 +185,7 @@ def _first(source: str) -> str:
     return str(source).strip().partition("\n")[0]
 
 
-def _refuse_released(notebook: Notebook, name: str) -> None:
+def refuse_released(notebook: Notebook, name: str) -> None:
     """Reject a notebook that is itself a release, which contains no solutions."""
     answers = [cell for cell in notebook.cells if is_answer(cell)]
     if any(markers.has_solution(cell.source) for cell in notebook.cells):

@@ -40,6 +40,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,8 @@ def make_dot(
     Source: torchviz (S. Zagoruyko), which defined these arguments and colors.
     """
     kinds = tensor_kinds()
-    outputs = [var] if isinstance(var, kinds) else list(var)
+    several = isinstance(var, Iterable) and not isinstance(var, kinds)
+    outputs: list[Any] = list(var) if several else [var]
     for value in (*outputs, *(params or {}).values()):
         if not isinstance(value, kinds):
             kind = type(value).__name__
