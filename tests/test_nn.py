@@ -116,6 +116,24 @@ def test_a_forgotten_init_is_told():
         Net()
 
 
+@pytest.mark.parametrize(
+    "use", ["net(1)", "net.state_dict()", "list(net.parameters())", "net.eval()", "str(net)"]
+)
+def test_a_forgotten_init_is_told_where_the_module_is_used(use):
+    class Net(nn.Module):
+        def __init__(self):
+            self.scale = 2
+
+        def forward(self, x):
+            return self.scale * x
+
+    with pytest.raises(
+        AttributeError,
+        match=r"'Net' object has no attribute '_modules'. Module.__init__\(\) has not been called",
+    ):
+        eval(use, {"net": Net()})
+
+
 def test_assigning_a_tensor_to_a_parameter_says_what_to_do():
     layer = nn.Linear(1, 1)
 

@@ -76,6 +76,7 @@ class Called(Registry):
         )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
+        self._registered_kinds  # noqa: B018 - an error before Module.__init__ was called
         if self._call_hooks is None and modes.unusual == modes.light:
             return self.forward(*args, **kwargs)
         return self._call_observed(args, kwargs)

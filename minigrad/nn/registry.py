@@ -53,6 +53,9 @@ def _fix_of(given: Any) -> str:
     return ". To fix it, use a module, such as nn.ReLU() for F.relu." if callable(given) else ""
 
 
+BEGIN_INIT = "To fix it, begin __init__ with  super().__init__()."
+
+
 class Registry:
     """The part of a module that registers its parameters, buffers and submodules."""
 
@@ -113,8 +116,7 @@ class Registry:
         """The registered names and kinds. Raises AttributeError about `what` before Module.__init__ was called."""
         if "_registered_kinds" not in self.__dict__:
             raise AttributeError(
-                f"cannot assign {what} before Module.__init__() call. "
-                "To fix it, begin __init__ with  super().__init__()."
+                f"cannot assign {what} before Module.__init__() call. {BEGIN_INIT}"
             )
         return self._registered_kinds
 
@@ -129,9 +131,11 @@ class Registry:
         """Called only for what an ordinary look-up does not find: no such attribute, or a property that failed."""
         if name in self.__dict__.get("_registered_kinds", {}):  # behind a property of the class
             return self._registered(name)
-        raise AttributeError(
-            f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
-        )
+        said = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if "_registered_kinds" not in self.__dict__:
+            said = said.replace("_registered_kinds", "_modules")  # what PyTorch misses
+            said += f". Module.__init__() has not been called. {BEGIN_INIT}"
+        raise AttributeError(said, name=name, obj=self)
 
     def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind

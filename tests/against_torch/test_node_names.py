@@ -69,6 +69,8 @@ m.nn.RNN(4, 2)(b)[0] | m.nn.LSTM(4, 2)(b)[0] | m.nn.LSTM(4, 2).double()(b.double
 m.nn.RNN(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2, batch_first=True)(b)[0] | m.nn.LSTM(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2)(x)[0]
 m.nn.LSTM(4, 2)(x)[0]
 rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [3, 1], batch_first=True), batch_first=True)[0]
+rnn.pack_padded_sequence(b, [3, 1], batch_first=True).data | rnn.pack_padded_sequence(b, [1, 3], True, False).data | rnn.pack_sequence([x, x[:1]]).data
+rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [1, 3], True, False), True)[0] | rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [1, 3], True, False))[0]
 """
 
 

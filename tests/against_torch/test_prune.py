@@ -86,6 +86,23 @@ def test_a_class_of_ones_own_chooses_what_is_pruned():
     assert found(minigrad) == found(torch)
 
 
+def test_removal_keeps_the_parameter_that_an_optimizer_has():
+    def found(m):
+        layer, prune = layer_of(m), m.nn.utils.prune
+        weight = layer.weight
+        prune.l1_unstructured(layer, "weight", amount=3)
+        optimizer = m.optim.SGD(layer.parameters(), lr=0.1)
+        layer(m.ones(2, 4)).square().sum().backward()
+        prune.remove(layer, "weight")
+        assert layer.weight is weight
+        optimizer.step()
+        return weight.grad.tolist(), layer.weight.tolist(), layer.weight.is_leaf
+
+    np.testing.assert_allclose(
+        *[np.hstack([np.ravel(x) for x in found(m)]) for m in (minigrad, torch)], rtol=1e-5
+    )
+
+
 def test_a_method_prunes_a_tensor():
     def found(m):
         x, scores = m.tensor([[1.0, -2.0], [3.0, 4.0]]), m.tensor([[9.0, 8.0], [7.0, 6.0]])

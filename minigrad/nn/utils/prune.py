@@ -330,7 +330,7 @@ def remove(module: Any, name: str) -> Any:
         raise ValueError(
             f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
         )
-    return _restore(module, name, KIND, (f"{name}_orig", f"{name}_mask"))
+    return _restore(module, name, KIND, (f"{name}_orig", f"{name}_mask"), kept=f"{name}_orig")
 
 
 def is_pruned(module: Any) -> bool:

@@ -60,17 +60,25 @@ def _replace(
     return module
 
 
-def _restore(module: M, name: str, kind: type, parts: tuple[str, ...]) -> M:
-    """The inverse of `_replace`: make the weight a parameter again, with its current value."""
+def _restore(
+    module: M, name: str, kind: type, parts: tuple[str, ...], kept: str | None = None
+) -> M:
+    """The inverse of `_replace`: make the weight a parameter again, with its current value.
+
+    kept   the part that becomes the weight, so that an optimizer which has it goes on with it;
+           without it, a new parameter is made
+    """
     hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
     if hook is None:
         raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
     handle.remove()
     value = hook.compute(module, False).detach()
+    weight = Parameter(value.clone()) if kept is None else getattr(module, kept)
+    weight.data = value
     for part in parts:
         delattr(module, part)
     module.__dict__.pop(name, None)
-    module.register_parameter(name, Parameter(value.clone()))
+    module.register_parameter(name, weight)
     return module
 
 

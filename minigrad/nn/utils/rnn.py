@@ -18,6 +18,7 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack
+from minigrad.ops.composites import named
 
 
 class _Packed(NamedTuple):
@@ -127,7 +128,7 @@ def pack_padded_sequence(
         )
     steps, rows = np.nonzero(np.arange(given[0])[:, None] < given)
     sizes = wrap(np.bincount(steps).astype(np.int64))
-    data: Tensor = x[wrap(steps), wrap(rows)]
+    data = named(x[wrap(steps), wrap(rows)], "PackPaddedSequenceBackward0")
     return PackedSequence(data, sizes, None if order is None else wrap(order))
 
 
@@ -153,10 +154,12 @@ def pad_packed_sequence(
     data = sequence.data
     x = data.new_full((longest, sizes[0], *data.shape[1:]), padding_value)
     x.flatten(0, 1)[wrap(steps * sizes[0] + rows)] = data
+    if batch_first:
+        x = x.transpose(0, 1)
     if sequence.unsorted_indices is not None:
-        x = x.index_select(1, sequence.unsorted_indices)
+        x = x.index_select(0 if batch_first else 1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices.array]
-    return (x.transpose(0, 1) if batch_first else x), wrap(lengths)
+    return x, wrap(lengths)
 
 
 def pad_sequence(
