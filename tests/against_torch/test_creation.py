@@ -11,9 +11,9 @@ import minigrad
 from tests.against_torch.agree import check, draw
 
 CASES = {
-    "empty": lambda m: m.empty(2, 3) * 0, "eye": lambda m: m.eye(3), "eye, wide": lambda m: m.eye(2, 3, dtype=m.int64), "linspace": lambda m: m.linspace(-1, 2, 7), "linspace of one": lambda m: m.linspace(3, 10, 1), "linspace of none": lambda m: m.linspace(0, 1, 0),
+    "empty": lambda m: m.empty(2, 3).zero_(), "eye": lambda m: m.eye(3), "eye, wide": lambda m: m.eye(2, 3, dtype=m.int64), "linspace": lambda m: m.linspace(-1, 2, 7), "linspace of one": lambda m: m.linspace(3, 10, 1), "linspace of none": lambda m: m.linspace(0, 1, 0),
     "linspace of integers": lambda m: m.linspace(0, 10, 4, dtype=m.int64), "logspace": lambda m: m.logspace(-1, 2, 4), "logspace of 2": lambda m: m.logspace(0, 5, 6, base=2.0, dtype=m.float64), "arange": lambda m: m.arange(2, 11, 3), "arange by end": lambda m: m.arange(end=4), "arange of floats": lambda m: m.arange(0, 1, 0.3), "arange, its step cut to 0": lambda m: m.arange(1, 2.5, 0.5, dtype=m.int32),
-    "zeros by size": lambda m: m.zeros(size=(2, 1)), "ones": lambda m: m.ones((2,), dtype=m.bool), "full": lambda m: m.full((2, 2), 3), "full of float": lambda m: m.full((), 2.5), "tril_indices": lambda m: m.tril_indices(3, 4, 1), "triu_indices": lambda m: m.triu_indices(4, 3, -1), "empty_like": lambda m: m.empty_like(m.ones(3, dtype=m.int32)) * 0,
+    "zeros by size": lambda m: m.zeros(size=(2, 1)), "ones": lambda m: m.ones((2,), dtype=m.bool), "full": lambda m: m.full((2, 2), 3), "full of float": lambda m: m.full((), 2.5), "tril_indices": lambda m: m.tril_indices(3, 4, 1), "triu_indices": lambda m: m.triu_indices(4, 3, -1), "empty_like": lambda m: m.empty_like(m.ones(3, dtype=m.int32)).zero_(),
     "new_zeros": lambda m: m.tensor([1.0], dtype=m.float64).new_zeros(2, 3), "new_ones": lambda m: m.tensor([1]).new_ones((2,)), "new_full": lambda m: m.tensor([1]).new_full((2,), 7, dtype=m.float32), "new_tensor": lambda m: m.tensor([1.5]).new_tensor([1, 2]), "meshgrid": lambda m: m.meshgrid(m.arange(2), m.arange(3), indexing="ij"),
     "meshgrid as of points": lambda m: m.meshgrid(m.arange(2), m.arange(3), m.arange(2), indexing="xy"), "cartesian_prod": lambda m: m.cartesian_prod(m.arange(2), m.arange(3)),
 }  # fmt: skip
