@@ -1,9 +1,4 @@
-"""How users see our classes and methods: <class 'minigrad.Tensor'>, and Tensor.softmax() in Python's errors."""
-
-from types import FunctionType
-from typing import Any
-
-TENSOR = "minigrad.core.tensor"  # the module of Tensor
+"""How classes are shown that PyTorch has at the top of its package: <class 'minigrad.Tensor'>."""
 
 
 class TopLevel(type):
@@ -16,16 +11,3 @@ class TopLevel(type):
     def __repr__(cls) -> str:
         ours = cls.__module__.startswith("minigrad.core.")
         return f"<class 'minigrad.{cls.__name__}'>" if ours else super().__repr__()
-
-
-def name_methods_of_tensor(cls: type) -> None:
-    """Name the methods of a base class of Tensor as Tensor's, for Python's errors about arguments, and for pickle.
-
-    >>> minigrad.Tensor.softmax.__qualname__  # written in a class Reductions
-    'Tensor.softmax'
-    """
-    for name, method in vars(cls).items():
-        bare: Any = method if isinstance(method, FunctionType) else None
-        while bare is not None:  # the method, and then those that it wraps
-            bare.__qualname__, bare.__module__ = f"Tensor.{name}", TENSOR
-            bare = getattr(bare, "__wrapped__", None)

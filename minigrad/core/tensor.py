@@ -32,7 +32,7 @@ from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
-from minigrad.core.naming import TopLevel, name_methods_of_tensor
+from minigrad.core.naming import TopLevel
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
@@ -670,8 +670,6 @@ class View(Tensor):
 
 
 View.__name__ = View.__qualname__ = "Tensor"  # for the user, a view is an ordinary Tensor
-for _class in View.__mro__[:-1]:
-    name_methods_of_tensor(_class)
 
 
 def view_of(x: Tensor, array: Array, step: ViewStep) -> View:

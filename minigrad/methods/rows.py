@@ -14,7 +14,6 @@ from typing import Any
 
 from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import cannot_be_cast
-from minigrad.core.naming import TENSOR
 from minigrad.core.op import Op
 from minigrad.methods.base import (
     Base,
@@ -189,7 +188,7 @@ def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> Functio
     g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
     g.__dict__.update(f.__dict__)
     g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
-    g.__qualname__, g.__module__, g.__doc__ = f"Tensor.{name}", TENSOR, None
+    g.__qualname__, g.__module__, g.__doc__ = f"Tensor.{name}", __name__, None
     return g
 
 
