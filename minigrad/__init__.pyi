@@ -154,8 +154,8 @@ from minigrad import multiprocessing as multiprocessing
 from minigrad import nn as nn
 from minigrad import optim as optim
 from minigrad import plots as plots
-from minigrad.tape import record as record
 from minigrad.compat.old_programs import deprecated_qr as _qr
+from minigrad.tape import record as record
 from minigrad.methods.saving import save as save
 from minigrad import sparse as sparse
 from minigrad.sparse import sparse_coo_tensor as sparse_coo_tensor

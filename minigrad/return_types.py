@@ -27,7 +27,7 @@ def _missing(self: Any, name: str) -> Any:
 METHODS = {"__repr__": _shown, "__getattr__": _missing}
 
 
-def _printed_as_in_pytorch(kind: type[Kind]) -> type[Kind]:
+def _as_in_pytorch(kind: type[Kind]) -> type[Kind]:
     """Give a named tuple the repr of PyTorch's return types, and an error for names that it does not have."""
     for name, method in METHODS.items():
         setattr(kind, name, method)
@@ -53,7 +53,7 @@ linalg_cholesky_ex = return_type("linalg_cholesky_ex", "L", "info")
 linalg_inv_ex = return_type("linalg_inv_ex", "inverse", "info")
 
 
-@_printed_as_in_pytorch
+@_as_in_pytorch
 class linalg_svd(NamedTuple):
     """The factors of a matrix, U @ diag(S) @ Vh."""
 
@@ -62,7 +62,7 @@ class linalg_svd(NamedTuple):
     Vh: Any
 
 
-@_printed_as_in_pytorch
+@_as_in_pytorch
 class linalg_qr(NamedTuple):
     """The factors of a matrix, Q @ R."""
 
@@ -70,7 +70,7 @@ class linalg_qr(NamedTuple):
     R: Any
 
 
-@_printed_as_in_pytorch
+@_as_in_pytorch
 class linalg_lstsq(NamedTuple):
     """The solution of a least-squares problem, its residuals, and the rank and singular values of the matrix."""
 
@@ -80,7 +80,7 @@ class linalg_lstsq(NamedTuple):
     singular_values: Any
 
 
-@_printed_as_in_pytorch
+@_as_in_pytorch
 class linalg_eigh(NamedTuple):
     """Eigenvalues in ascending order, and eigenvectors as columns."""
 
@@ -88,7 +88,7 @@ class linalg_eigh(NamedTuple):
     eigenvectors: Any
 
 
-@_printed_as_in_pytorch
+@_as_in_pytorch
 class linalg_slogdet(NamedTuple):
     """The sign of a determinant, and the logarithm of its absolute value."""
 

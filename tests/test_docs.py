@@ -151,6 +151,15 @@ def test_a_synonym_names_the_method_and_says_what_it_says():
     assert help_of("clip_").startswith("Another name of x.clamp_().")
 
 
+def test_the_examples_of_methods_are_collected():
+    """doctest skips a method whose __module__ is not the one where it is written."""
+    from minigrad.methods import reductions
+
+    found = {test.name for test in doctest.DocTestFinder().find(reductions) if test.examples}
+
+    assert "minigrad.methods.reductions.Reductions.softmax" in found
+
+
 def test_a_variant_in_place_says_that_it_writes():
     text, _, example = help_of("renorm").partition("\n\n>>>")
     assert help_of("renorm_").startswith(text + "\n\nWrites the result into the tensor itself")

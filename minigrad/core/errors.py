@@ -25,6 +25,9 @@ CO_OPTIMIZED = 1  # flag of a code object: a function with its own local variabl
 # pathlib is slow to import
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
+# Python's words, as a pattern, about a function that is called with other arguments than it takes.
+OTHER_ARGUMENTS = r"\w>?\(\) (missing|takes|got) "
+
 
 class Place(NamedTuple):
     """A line of code. The label and the text are looked up when needed."""

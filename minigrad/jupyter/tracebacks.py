@@ -22,6 +22,7 @@ from typing import Any
 import IPython
 
 import minigrad
+from minigrad.core.errors import OTHER_ARGUMENTS
 
 VARIABLE = "MINIGRAD_TRACEBACK"
 
@@ -29,9 +30,7 @@ _CAUGHT = (Exception,)  # IPython keeps this exact tuple, so we can recognize ou
 _OF_VALUES = (IndexError, ValueError, ArithmeticError, MemoryError)
 # Python's own words about a call that does not fit: a module, a hook or a function of the user is
 # called by minigrad with what the user passed to it.
-_OF_CALLS = re.compile(
-    r"\w>?\(\) (missing|takes|got) |object is not callable|os\.PathLike object, not "
-)
+_OF_CALLS = re.compile(rf"{OTHER_ARGUMENTS}|object is not callable|os\.PathLike object, not ")
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
 _SHELL = str(Path(IPython.__file__).parent) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib"))

@@ -53,7 +53,7 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     if value is None:
         fix = f"{parameter} is None: if it is the result of a function (such as a module's forward), does it end with a return?"
     elif hasattr(value, "forward"):
-        fix = f"This is a module, not its result. To fix it, call it on a tensor: nn.{type(value).__name__}(...)(x)."
+        fix = f"This is a module, not its result. To fix it, call it on a tensor: {type(value).__name__}(...)(x)."
     elif fields := getattr(value, "_fields", ()):
         fix = f"It holds {' and '.join(fields)}. To fix it, choose one: .{fields[0]}."
     else:
@@ -69,14 +69,16 @@ def list_of_parameters(parameters: Any) -> list[Any]:
     >>> list_of_parameters(iter([1, 2]))
     [1, 2]
     """
-    if hasattr(parameters, "__iter__"):
-        return list(parameters)
-    fix = ""
-    if callable(getattr(parameters, "parameters", None)):
-        fix = ". To fix it, pass its parameters: model.parameters()."
-    elif getattr(parameters, "__name__", "") == "parameters":
-        fix = ". To fix it, call it: model.parameters()."
-    raise TypeError(f"'{type(parameters).__name__}' object is not iterable{fix}")
+    try:
+        entries = iter(parameters)
+    except TypeError as error:
+        fix = ""
+        if callable(getattr(parameters, "parameters", None)):
+            fix = ". To fix it, pass its parameters: model.parameters()."
+        elif getattr(parameters, "__name__", "") == "parameters":
+            fix = ". To fix it, call it: model.parameters()."
+        raise TypeError(f"{error}{fix}") from None
+    return list(entries)
 
 
 def named_type(value: object) -> str:

@@ -46,14 +46,14 @@ def new_hooks() -> Hooks:
     return defaultdict(OrderedDict)
 
 
+BEGIN_INIT = "To fix it, begin __init__ with  super().__init__()."
+
+
 def _fix_of(given: Any) -> str:
     """What to do if this was given as a module."""
     if isinstance(given, (list, tuple)):
         return ". To fix it, unpack the list: nn.Sequential(*layers)."
     return ". To fix it, use a module, such as nn.ReLU() for F.relu." if callable(given) else ""
-
-
-BEGIN_INIT = "To fix it, begin __init__ with  super().__init__()."
 
 
 class Registry:
@@ -131,10 +131,11 @@ class Registry:
         """Called only for what an ordinary look-up does not find: no such attribute, or a property that failed."""
         if name in self.__dict__.get("_registered_kinds", {}):  # behind a property of the class
             return self._registered(name)
-        said = f"'{type(self).__name__}' object has no attribute '{name}'"
+        missing, why = name, ""
         if "_registered_kinds" not in self.__dict__:
-            said = said.replace("_registered_kinds", "_modules")  # what PyTorch misses
-            said += f". Module.__init__() has not been called. {BEGIN_INIT}"
+            missing = "_modules" if name == "_registered_kinds" else name  # PyTorch misses this one
+            why = f". Module.__init__() has not been called. {BEGIN_INIT}"
+        said = f"'{type(self).__name__}' object has no attribute '{missing}'{why}"
         raise AttributeError(said, name=name, obj=self)
 
     def _register_as(self, name: str, kind: str, value: object) -> None:

@@ -63,7 +63,7 @@ def linalg_solve(x, y):
 
 
 linalg_solve.vjp(x=lambda g, x, z: -(linalg_solve(transposed(x), g) @ transposed(z)),
-          y=lambda g, x: linalg_solve(transposed(x), g))
+                 y=lambda g, x: linalg_solve(transposed(x), g))
 
 
 def _solve_dot(x_dot, y_dot, x, z):

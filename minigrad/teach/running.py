@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.errors import OTHER_ARGUMENTS
 from minigrad.teach.results import Kind
 
 PRINTED = 2_000  # characters kept of what a student's function prints
@@ -190,7 +191,7 @@ def said(error: BaseException, answer: object, called: str) -> str:
         if entry.filename in codes and entry.lineno is not None:
             line = linecache.getline(entry.filename, entry.lineno).strip()
             return f"{text}    in the line  {line}" if line else text
-    if isinstance(error, TypeError) and re.search(r"\w>?\(\) (missing|takes|got) ", text):
+    if isinstance(error, TypeError) and re.search(OTHER_ARGUMENTS, text):
         return f"{text}; it is called with  {called}"
     return text
 
