@@ -1,4 +1,11 @@
-"""How classes are shown that PyTorch has at the top of its package: <class 'minigrad.Tensor'>."""
+"""What users see as the name of a class or function.
+
+TopLevel      <class 'minigrad.Tensor'>, for the classes that PyTorch has at the top of its package
+named_copy    a function that several names share, with one of them in Python's errors
+"""
+
+from types import CodeType, FunctionType
+from typing import Any
 
 
 class TopLevel(type):
@@ -11,3 +18,26 @@ class TopLevel(type):
     def __repr__(cls) -> str:
         ours = cls.__module__.startswith("minigrad.core.")
         return f"<class 'minigrad.{cls.__name__}'>" if ours else super().__repr__()
+
+
+def named_copy(f: FunctionType, qualname: str, code: CodeType | None = None) -> FunctionType:
+    """A copy of the function with another name, and optionally with other code.
+
+    Python's errors about arguments then have the name that the user called.
+
+    >>> named_copy(minigrad.relu, "rectify")()
+    Traceback (most recent call last):
+    TypeError: rectify() missing 1 required positional argument: 'input'
+    """
+    name = qualname.rpartition(".")[2]
+    g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
+    g.__dict__.update(f.__dict__)
+    g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
+    g.__qualname__, g.__module__, g.__doc__ = qualname, f.__module__, f.__doc__
+    return g
+
+
+def own_init(cls: Any) -> None:
+    """Name `__init__` after the class if its private base class has it: Conv2d.__init__(), not _ConvNd.__init__()."""
+    if cls.__init__.__qualname__.startswith("_") and not cls.__name__.startswith("_"):
+        cls.__init__ = named_copy(cls.__init__, f"{cls.__name__}.__init__")

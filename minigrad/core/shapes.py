@@ -206,7 +206,7 @@ def shape_of(size: tuple[Any, ...], named: Several | None = None) -> Shape:
     size = size if named is None else (named,)
     if not size:
         raise TypeError(
-            "missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number."
+            "missing 1 required positional argument: 'size'. To fix it, pass a shape: (2, 3), or () for one number."
         )
     first = size[0]
     alone = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)

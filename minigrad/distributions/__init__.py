@@ -33,6 +33,7 @@ Source: Mohamed and others, Monte Carlo Gradient Estimation in Machine Learning 
 from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
+from minigrad.core.naming import own_init as _own_init
 from minigrad.distributions import constraints
 from minigrad.distributions.continuous import *
 from minigrad.distributions.discrete import *
@@ -47,3 +48,6 @@ __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigra
 
 # `from minigrad.distributions import *` imports the classes and functions, not the modules.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + ["constraints"]
+for _name in __all__:
+    if isinstance(vars()[_name], type):
+        _own_init(vars()[_name])

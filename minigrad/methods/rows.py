@@ -14,6 +14,7 @@ from typing import Any
 
 from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import cannot_be_cast
+from minigrad.core.naming import named_copy
 from minigrad.core.op import Op
 from minigrad.methods.base import (
     Base,
@@ -185,10 +186,8 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
 
 def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> FunctionType:
     """A copy of the function as a method with this name, without a docstring, and optionally with other code."""
-    g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
-    g.__dict__.update(f.__dict__)
-    g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
-    g.__qualname__, g.__module__, g.__doc__ = f"Tensor.{name}", __name__, None
+    g = named_copy(f, f"Tensor.{name}", code)
+    g.__module__, g.__doc__ = __name__, None
     return g
 
 

@@ -9,6 +9,7 @@ from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.compat.modules import own_names as _own_names
+from minigrad.core.naming import own_init as _own_init
 from minigrad.nn import functional, grad, init, module, parameter, utils
 from minigrad.nn.attention import *
 from minigrad.nn.containers import *
@@ -31,4 +32,6 @@ _HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear", "ScriptModule")
 __all__ = _own_names(
     vars(), lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS
 )
+for _name in __all__:
+    _own_init(vars()[_name])
 __all__ += ["functional", "grad", "init", "utils"]

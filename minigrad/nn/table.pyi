@@ -709,12 +709,20 @@ class _ConstantPadNd(_Pad):
 
 class ConstantPad1d(_ConstantPadNd):
     """Pad a sequence with a constant value."""
+    padding: Any
+    value: float
+    def __init__(self, padding: Any, value: float) -> None: ...
 
 class ConstantPad2d(_ConstantPadNd):
     """Pad an image with a constant value."""
+    padding: Any
+    value: float
+    def __init__(self, padding: Any, value: float) -> None: ...
 
 class ZeroPad1d(_Pad):
     """Pad a sequence with zeros."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class ZeroPad2d(_Pad):
     """Pad an image with zeros.
@@ -722,18 +730,28 @@ class ZeroPad2d(_Pad):
     >>> from minigrad import ones
     >>> ZeroPad2d((1, 1, 0, 0))(ones(1, 1, 1, 2))
     tensor([[[[0., 1., 1., 0.]]]])"""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class ReflectionPad1d(_Pad):
     """Pad a sequence with its entries mirrored at the ends."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class ReflectionPad2d(_Pad):
     """Pad an image with its entries mirrored at the edges."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class ReplicationPad1d(_Pad):
     """Pad a sequence by repeating its end entries."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class ReplicationPad2d(_Pad):
     """Pad an image by repeating its edge entries."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class _CircularPad(_Pad):
     """Padding with the entries from the other end."""
@@ -741,9 +759,13 @@ class _CircularPad(_Pad):
 
 class CircularPad1d(_CircularPad):
     """Pad a sequence with the entries from its other end."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class CircularPad2d(_CircularPad):
     """Pad an image with the entries from its other side."""
+    padding: Any
+    def __init__(self, padding: Any) -> None: ...
 
 class Upsample(FunctionLayer):
     """Resize a sequence or an image.
@@ -768,9 +790,15 @@ class _Upsampling2d(Upsample):
 
 class UpsamplingNearest2d(_Upsampling2d):
     """Upsample(mode="nearest")"""
+    size: Any
+    scale_factor: Any
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
 class UpsamplingBilinear2d(_Upsampling2d):
     """Upsample(mode="bilinear", align_corners=True)"""
+    size: Any
+    scale_factor: Any
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
 class PixelShuffle(FunctionLayer):
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.

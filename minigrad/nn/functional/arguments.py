@@ -3,11 +3,13 @@
 import inspect
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user, wrong_kind
+from minigrad.core.naming import named_copy
 from minigrad.core.op import Op
 from minigrad.core.plan import compiled
 from minigrad.core.shapes import Several, one_or_more
@@ -31,12 +33,13 @@ def for_axes(
     pattern = name or f"{compute.__name__.strip('_')}{{}}d"
 
     def of(axes: int) -> Callable[P, R]:
-        @wraps(compute)
-        def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            return compute(axes, *args, **kwargs)
+        function: Any = named_copy(cast(FunctionType, compute), pattern.format(axes))
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return function(axes, *args, **kwargs)
 
         own: Any = called
-        own.__name__ = own.__qualname__ = pattern.format(axes)
         signature = inspect.signature(compute)
         own.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
         return called
