@@ -193,6 +193,20 @@ def test_a_function_of_the_user_is_one_operation_and_says_what_it_saved():
     assert (node.backward, [s.name for s in node.saved]) == ("SquareBackward", ["saved_tensors[0]"])
 
 
+def test_a_function_is_recorded_where_its_apply_is_compiled_code(monkeypatch):
+    """PyTorch 2.14 has no Python method there, but a descriptor without __func__."""
+
+    apply = torch.autograd.Function.__dict__["apply"]
+
+    class Compiled:
+        def __get__(self, instance, cls):
+            return apply.__get__(None, cls)
+
+    monkeypatch.setattr(torch.autograd.Function, "apply", Compiled())
+    tape, _ = recorded(PROGRAMS["custom_function"])
+    assert "SquareBackward" in names(tape)
+
+
 def test_views_follow_their_base():
     tape, _ = recorded(PROGRAMS["views"])
     nodes = tape.shown().nodes

@@ -39,7 +39,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
     engine, apply = torch.autograd._engine_run_backward, torch.autograd.Function.__dict__["apply"]
 
     def applied(cls: type, *args: Any, **kwargs: Any) -> Any:
-        return operations.function(apply.__func__, cls, args, kwargs)
+        return operations.function(apply.__get__(None, cls), cls, args, kwargs)
 
     with ExitStack() as stack:
         for handle in (

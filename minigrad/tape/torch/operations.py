@@ -217,14 +217,14 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         """Record a user-defined Function as one operation, whatever its forward computes."""
         skipped = self.hidden or (self.seen.computing and not torch.is_grad_enabled())
         if skipped or in_compiler() or cls.__name__ == "CompiledFunction":
-            return apply(cls, *args, **kwargs)
+            return apply(*args, **kwargs)
         self.look()
         entry = Entry("op", cls.__name__, (cls.__doc__ or cls.__name__).strip().partition("\n")[0])
         entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
         self._placed(entry)
         recording = torch.is_grad_enabled()
         with self.unseen():
-            result = apply(cls, *args, **kwargs)
+            result = apply(*args, **kwargs)
         made = list(_flat(result))
         self._pending = Pending(entry, [weakref.ref(x) for x in made], made, recording)
         return result
