@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.jupyter.display import chosen_mode, shell
-from minigrad.tape.adapters import node_of, numbers_of, snapshot_of
+from minigrad.tape.adapters import node_of, numbers_of, snapshot_of, tensor_kinds
 from minigrad.tape.chain import Chain
 from minigrad.tape.names import count_not_finite, number_text, shape_text
 from minigrad.tape.render.shapes import esc
@@ -44,8 +44,8 @@ FAINT = "opacity: 0.75; font-size: 90%"
 
 
 def html_of(x: Any) -> str | None:
-    """The HTML of a tensor; None in text mode."""
-    if chosen_mode() == "text":
+    """The HTML of a tensor; None in text mode, and for a tensor of a PyTorch that is too old."""
+    if chosen_mode() == "text" or not isinstance(x, tensor_kinds()):
         return None
     parts = [f'<pre style="{TEXT}">{esc_lines(repr(x))}</pre>', _caption(x)]
     if not x.is_sparse:

@@ -6,19 +6,37 @@ For PyTorch's tensors, torch/ adapts them to our interface; it is imported when 
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from minigrad.core.engine import AnyNode
+from minigrad.core.errors import warn_user
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.tensor import Tensor
 from minigrad.tape.snapshot import Array, Snapshot
 
+OLDEST_TORCH = (2, 6)  # the oldest whose engine we have recorded
+
 
 def has_torch() -> bool:
-    """Is PyTorch imported? (And not just some package named torch.)"""
-    return hasattr(sys.modules.get("torch"), "_C")
+    """Is PyTorch imported, and new enough to be recorded? (And not just some package named torch.)"""
+    torch: Any = sys.modules.get("torch")
+    return hasattr(torch, "_C") and can_be_recorded(torch.__version__)
+
+
+@cache
+def can_be_recorded(version: str) -> bool:
+    """Is this version of PyTorch new enough? Warns, once, if not."""
+    major, minor, *_ = version.split(".")
+    if (int(major), int(minor)) >= OLDEST_TORCH:
+        return True
+    warn_user(
+        f"PyTorch {version} can't be recorded: tapes show minigrad's tensors only. To fix it, install PyTorch "
+        f"{'.'.join(map(str, OLDEST_TORCH))} or newer."
+    )
+    return False
 
 
 def tensor_kinds() -> tuple[type[Any], ...]:

@@ -149,11 +149,13 @@ def both(program: Callable[[ModuleType], object], name: str = "both") -> BothTap
 
 
 def imported_torch(who: str) -> ModuleType:
-    """PyTorch; ImportError, with what to do, if it is not imported."""
+    """PyTorch; ImportError, with what to do, if it is not imported, or too old."""
     if has_torch():
         return sys.modules["torch"]
     why, fix = "imported", "write  import torch  before."
-    if importlib.util.find_spec("torch") is None:
+    if hasattr(sys.modules.get("torch"), "_C"):
+        why, fix = "new enough", "run  pip install --upgrade torch."
+    elif importlib.util.find_spec("torch") is None:
         why = "installed here"
         fix = "run  pip install torch;  %%autograd and minigrad.record() work without it."
     raise ImportError(

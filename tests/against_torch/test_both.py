@@ -1,5 +1,7 @@
 """One program on both engines: which nodes belong together, what differs, and how a cell is exchanged."""
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -8,6 +10,8 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import minigrad
+from minigrad.jupyter import tensor_html
+from minigrad.tape import adapters
 from minigrad.teach import two_engines
 from tests.shells import NO_HISTORY
 
@@ -135,13 +139,33 @@ def test_both_changes_no_random_numbers_of_ours():
 
 
 def test_without_pytorch_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(two_engines, "has_torch", lambda: False)
+    monkeypatch.delitem(sys.modules, "torch")
     with pytest.raises(
         ImportError, match="PyTorch is not imported. To fix it, write  import torch"
     ):
         minigrad.both(product)
     monkeypatch.setattr(two_engines.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="not installed here. To fix it, run  pip install torch"):
+        minigrad.both(product)
+
+
+@pytest.fixture
+def old_torch(monkeypatch):
+    monkeypatch.setattr(adapters, "OLDEST_TORCH", (99, 1))
+    adapters.can_be_recorded.cache_clear()
+    yield
+    adapters.can_be_recorded.cache_clear()
+
+
+def test_a_pytorch_that_is_too_old_is_left_alone(old_torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match=r"can't be recorded.* install PyTorch 99\.1 or newer"):
+        with minigrad.record() as tape:
+            x * x
+            minigrad.ones(2, requires_grad=True) * 3
+    assert [n.backward for n in tape.shown().nodes if n.kind == "op"] == ["MulBackward0"]
+    assert tensor_html.html_of(x) is None
+    with pytest.raises(ImportError, match="not new enough. To fix it, run  pip install --upgrade"):
         minigrad.both(product)
 
 

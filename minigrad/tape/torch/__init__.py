@@ -26,7 +26,7 @@ from minigrad.core.errors import add_machinery
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.torch.operations import Operations
 from minigrad.tape.torch.passes import Passes
-from minigrad.tape.torch.tensors import TorchTensors
+from minigrad.tape.torch.tensors import TELLS_HOOKS, TorchTensors
 
 add_machinery(os.path.join(os.path.dirname(torch.__file__), ""), "<eval_with_key>")
 
@@ -53,7 +53,32 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
         torch.autograd._engine_run_backward = partial(passes.run, engine)
         torch.autograd.Function.apply = classmethod(applied)
+        if not TELLS_HOOKS:
+            stack.enter_context(counting_hooks(operations))
         recorder.engines.append(operations.seen)
         stack.callback(operations.look)
         stack.enter_context(operations)
         yield operations
+
+
+@contextmanager
+def counting_hooks(operations: Operations) -> Iterator[None]:
+    """Within this block, count the open blocks of saved_tensors_hooks (for PyTorch before 2.10)."""
+    hooks: Any = torch.autograd.graph.saved_tensors_hooks
+    enter, leave = hooks.__enter__, hooks.__exit__
+
+    def entered(self: Any) -> Any:
+        operations.look()  # the last operation ran outside of the block
+        operations.seen.packing += 1
+        return enter(self)
+
+    def left(self: Any, *error: Any) -> Any:
+        operations.look()
+        operations.seen.packing -= 1
+        return leave(self, *error)
+
+    hooks.__enter__, hooks.__exit__ = entered, left
+    try:
+        yield
+    finally:
+        hooks.__enter__, hooks.__exit__ = enter, leave

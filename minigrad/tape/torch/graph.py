@@ -50,7 +50,7 @@ class TorchNode:
     @property
     def freed(self) -> bool:
         """Has a backward pass freed the saved tensors?"""
-        gone = [name for name, raw in saved_of(self._node) if raw.data is None]
+        gone = [name for name, raw in saved_of(self._node) if getattr(raw, "data", raw) is None]
         try:
             for name in gone:
                 getattr(self._node, f"_saved_{name}", None)

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+from torch._C._dynamo import eval_frame
 from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import is_ours, user_line
@@ -259,9 +259,11 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
 
 
 # Tell the compiler to skip our code, and everything that it calls.
-set_code_exec_strategy(
-    Operations.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)
-)
+if hasattr(eval_frame, "set_code_exec_strategy"):
+    skip = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP)
+    eval_frame.set_code_exec_strategy(Operations.__torch_dispatch__.__code__, skip)
+else:  # before PyTorch 2.7
+    eval_frame.skip_code(Operations.__torch_dispatch__.__code__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from minigrad.tape.document import SavedConflict
 from minigrad.tape.events import Backward, HookRan, NodeRun
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.torch.operations import Operations, in_compiler
-from minigrad.tape.torch.tensors import nodes_below, saved_of
+from minigrad.tape.torch.tensors import key_of, nodes_below, saved_of
 from minigrad.tape.torch.values import memory_of, snapshot
 
 Run = Callable[..., Any]
@@ -123,7 +123,9 @@ class OnePass:
         handles = []
         for node in self.nodes:
             if node in self.needed:
-                hooked = any(raw.unpack_hook is not None for _, raw in saved_of(node))
+                hooked = key_of(node) in self.seen.packed or any(
+                    getattr(raw, "unpack_hook", None) for _, raw in saved_of(node)
+                )
                 runs_code = hooked or hasattr(node, "_forward_cls")
                 handles.append(node.register_prehook(partial(self._before, node, runs_code)))
                 handles.append(node.register_hook(partial(self._after, node)))

@@ -21,6 +21,9 @@ from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import name_of
 from minigrad.tape.torch.values import snapshot, version_of
 
+# Since 2.10, PyTorch tells whether hooks have packed a saved tensor.
+TELLS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
+
 LEAVES_FIRST = -(1 << 62)  # before all sequence numbers, which count down
 
 NodeKey = tuple[int, str]
@@ -41,6 +44,9 @@ class TorchTensors(Tensors):
         self.unset: set[int] = set()
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry when it was last an operand
         self.computing: list[int] = []  # the numbers of the running passes
+        # If not TELLS_HOOKS: how many blocks of saved_tensors_hooks are open, and the nodes made in them.
+        self.packing = 0
+        self.packed: set[NodeKey] = set()
 
     # ---- tensors -------------------------------------------------------------------
 
@@ -144,6 +150,8 @@ class TorchTensors(Tensors):
         """Read from a node which operands get a gradient, and which values are saved."""
         self._belongs(entry, number, node)
         self._walked.add(key_of(node))
+        if self.packing:
+            self.packed.add(key_of(node))
         rest = list(entry.inputs)
         for parent, output in node.next_functions:
             if parent is None:
@@ -164,7 +172,7 @@ class TorchTensors(Tensors):
         self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None]
     ) -> Iterator[Saved]:
         """The values saved by a node, by PyTorch's names. Does not unpack them."""
-        for name, data in saved_tensors(node):
+        for name, data in saved_tensors(node, packed=self.packing > 0):
             key = self.known(data)
             if key is not None and key in self._latest:
                 made_by, output = self._latest[key]
@@ -278,10 +286,33 @@ def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
             yield name, raw
 
 
-def saved_tensors(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """The saved tensors of a node, by name, except those that hooks have packed."""
-    kept = ((name, raw.data) for name, raw in saved_of(node) if raw.unpack_hook is None)
+def saved_tensors(node: Any, packed: bool = True) -> Iterator[tuple[str, torch.Tensor]]:
+    """The saved tensors of a node, by name, except those that hooks have packed.
+
+    packed   for a PyTorch that does not tell: may hooks have packed them? Then nothing is returned, because
+             to look at a packed tensor would call the user's hooks
+    """
+    kept: Iterable[tuple[str, Any]] = ()
+    if TELLS_HOOKS:
+        kept = ((name, raw.data) for name, raw in saved_of(node) if raw.unpack_hook is None)
+    elif not packed:
+        kept = _saved_attributes(node)
     return ((name, x) for name, x in kept if isinstance(x, torch.Tensor))
+
+
+def _saved_attributes(node: Any) -> Iterator[tuple[str, Any]]:
+    """The saved values of a node as PyTorch's attributes give them, named as in `saved_of`."""
+    kind: type = type(node)
+    for name in _saved_names(kind):
+        called = "saved_tensors" if name == "tensors" else name
+        try:
+            value = getattr(node, called if called != name else f"_saved_{name}")
+        except RuntimeError:  # it was freed
+            continue
+        if isinstance(value, tuple):
+            yield from ((f"{called}[{k}]", one) for k, one in enumerate(value))
+        else:
+            yield name, value
 
 
 @cache
