@@ -11,10 +11,17 @@ One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 from typing import NamedTuple
 
 from minigrad.core import dtypes, modes
-from minigrad.core.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
-from minigrad.core.memory import new
+from minigrad.core.duals import (
+    check_size,
+    enter_level,
+    exit_level,
+    set_tangent,
+    stripped,
+    tangent_of,
+)
+from minigrad.core.memory import with_tangents
 from minigrad.core.modes import unobserved
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Tensor, assembled
 from minigrad.ops import reshape
 
 __all__ = [
@@ -113,12 +120,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         if not dtypes.is_floating(t.array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
         dtypes.check_not_complex(f"the {name}", t.array.dtype)
-    if tensor.array.shape != tangent.array.shape:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
-        )
+    check_size(tensor, tangent)
     for t, what in (
         (tangent, "Setting a forward grad that itself"),
         (tensor, "Making a dual Tensor based on a Tensor that already"),
@@ -145,11 +147,7 @@ def same_memory(x: Tensor) -> Tensor:
     """
     with unobserved():
         view = reshape(x, shape=x.array.shape)
-    z: Tensor = new(Tensor)
-    z.array, z.counter, z.node = view.array, view.counter, view.node
-    if view._tangents is not None:
-        z._tangents = view._tangents
-    return z
+    return with_tangents(assembled(view.array, view.counter, view.node), view._tangents)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

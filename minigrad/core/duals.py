@@ -55,6 +55,16 @@ def tangent_of(x: Tensor, level: int) -> Tensor | None:
     return None if x._tangents is None else x._tangents.get(level)
 
 
+def check_size(x: Tensor, tangent: Tensor) -> None:
+    """Raise RuntimeError if the tangent is not shaped like x."""
+    if tangent.array.shape != x.array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(x.array.shape)} while the given forward gradient is of size "
+            f"{list(tangent.array.shape)}."
+        )
+
+
 def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:
     """Give x this tangent at this level."""
     x._tangents = {**(x._tangents or {}), level: tangent}

@@ -26,16 +26,15 @@ The engine adds up the packs, and the node unpacks the sum.
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NoReturn
 from weakref import ref
 
 from minigrad.core import dtypes, modes
-from minigrad.core.duals import set_tangent, stripped, tangent_of
+from minigrad.core.duals import check_size, set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line, warn_user
 from minigrad.core.inplace import attach, bump, refuse
-from minigrad.core.memory import FRESH, make
-from minigrad.core.node import Node, OwnPlan
+from minigrad.core.memory import FRESH, make, with_tangents
+from minigrad.core.node import Node, OwnPlan, node_type
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Hooks, pack, unpack
@@ -129,9 +128,7 @@ class SavedResult:
     def restore(self, node: Any) -> Tensor:
         """The result as a tensor again, with its node as history, and with its tangents."""
         history = None if node is None else result(node, self.number)
-        z = make.tensor(self.array, self.counter, history)
-        z._tangents = self.tangents
-        return z
+        return with_tangents(make.tensor(self.array, self.counter, history), self.tangents)
 
 
 class PackedTensor:
@@ -172,12 +169,6 @@ class FunctionNode(Node):
         if name.startswith("_") or name == "plan":
             raise AttributeError(name)
         return getattr(self.plan.ctx, name)
-
-
-@cache
-def function_node_type(name: str) -> type[FunctionNode]:
-    """The class of the nodes of a Function with this name."""
-    return type(name, (FunctionNode,), {"__slots__": (), "__module__": Node.__module__})
 
 
 class FunctionPlan(OwnPlan):
@@ -421,7 +412,7 @@ class Function:
         plan = FunctionPlan(cls, ctx, likes, shapes)
         edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
         place = user_line() if modes.state.tracing else None
-        node = function_node_type(plan.op.node_name)(plan, edges, (ctx,), place)
+        node = node_type(plan.op.node_name, FunctionNode)(plan, edges, (ctx,), place)
         for d in ctx._dirty:
             bump(d)
         numbers = (-1,) if len(results) == 1 else range(len(results))  # -1: the only result
@@ -510,12 +501,7 @@ class Function:
             raise RuntimeError(
                 f"expected Variable or None (got {type(z_dot).__name__}) for grad output {k} of {cls.__name__}'s jvp."
             )
-        if z_dot.shape != z.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(z.shape)} while the given forward gradient is of size "
-                f"{list(z_dot.shape)}."
-            )
+        check_size(z, z_dot)
         if any(z is t for t in ctx._without_gradient):
             raise RuntimeError(
                 f"The jvp of {cls.__name__} returned a tangent at position {k} for a result that is marked as "

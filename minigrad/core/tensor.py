@@ -31,7 +31,7 @@ from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
-from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
+from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new, with_tangents
 from minigrad.core.naming import TopLevel
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
@@ -728,10 +728,7 @@ def assembled(
 
 
 def _result_of(node: Node, array: Array, counter: Counter) -> Tensor:
-    z = assembled(array, counter, node)
-    if node.tangents is not None:
-        z._tangents = node.tangents
-    return z
+    return with_tangents(assembled(array, counter, node), node.tangents)
 
 
 def _unpickled(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
