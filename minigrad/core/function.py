@@ -24,7 +24,6 @@ The engine adds up the packs, and the node unpacks the sum.
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 from weakref import ref
@@ -112,9 +111,7 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The older name of saved_tensors."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 

@@ -1,6 +1,5 @@
 """Statistics of entries: sorting, medians and quantiles, covariances, counting and searching."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Dim, normalize_one
 from minigrad.methods.base import Base, with_numpy_names
 from minigrad.methods.indexing import part
@@ -170,10 +170,7 @@ class Statistics(Reductions):
         d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
         freedom = total - (correction if aweights is None else correction * (w * aweights).sum() / total)
         if np.asarray(getattr(freedom, "array", freedom)) <= 0:
-            warnings.warn(
-                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                stacklevel=2,
-            )
+            warn_user("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
             freedom = 0
         return (d.mm((d if w is None else d * w).H) / freedom).squeeze()
 

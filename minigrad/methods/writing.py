@@ -1,6 +1,5 @@
 """Writing: x[i] = y, and functions that return a copy of x with some entries replaced, added to or reduced."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, torch_name
+from minigrad.core.errors import warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.methods.arguments import named_type, not_a_tensor
@@ -378,7 +378,7 @@ def truth_values(condition: Operand) -> Any:
         return condition
     if dtype != np.uint8:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtypes.torch_name(dtype)}. To fix it, compare: condition != 0.")
-    warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. To fix it, use condition.bool().", stacklevel=4)
+    warn_user("where received a uint8 condition tensor. This behavior is deprecated. To fix it, use condition.bool().")
     return condition != 0
 
 
