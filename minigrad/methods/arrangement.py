@@ -19,11 +19,10 @@ from minigrad.core.shapes import (
     normalize_one,
     one_or_more,
 )
-from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
+from minigrad.methods.base import Base, T, Values, sizes
 from minigrad.ops.composites import named
 
 
-@with_numpy_names
 class Arrangement(Base):
     """Methods for shapes and for the order of axes and entries."""
 

@@ -21,14 +21,12 @@ from minigrad.methods.base import (
     T,
     Values,
     broadcast,
-    with_numpy_names,
 )
 from minigrad.ops.composites import named
 
 Index = Values | slice | EllipsisType | None  # the types of index in x[index], or of each index in a tuple
 
 
-@with_numpy_names
 class Indexing(Arrangement):
     """Methods that read and write entries by position."""
 

@@ -9,13 +9,12 @@ from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Dim, normalize_one
-from minigrad.methods.base import Base, with_numpy_names
+from minigrad.methods.base import Base
 from minigrad.methods.indexing import part
 from minigrad.methods.reductions import R, Reductions, along_one_axis, axes_of
 from minigrad.ops import composites
 
 
-@with_numpy_names
 class Statistics(Reductions):
     """Sorting, quantiles, counting, and related methods."""
 

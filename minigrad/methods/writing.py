@@ -18,7 +18,6 @@ from minigrad.methods.base import (
     broadcast,
     overwritten,
     scaled,
-    with_numpy_names,
     written_over,
 )
 from minigrad.methods.indexing import (
@@ -37,7 +36,6 @@ from minigrad.methods.indexing import (
 from minigrad.ops.composites import named
 
 
-@with_numpy_names
 class Writing(Indexing):
     """Methods that write entries by position."""
 
