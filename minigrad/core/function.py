@@ -96,8 +96,6 @@ class FunctionCtx:
             raise AutogradError(f"the graph of this {self._name} is gone, with the saved tensors.")
         # Raises BackwardTwice if they were freed.
         entries = tuple(self._saved if node is None else node.saved)
-        if not self._versions and self._for_forward is not None:
-            return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
             if entry is not None and entry.counter.count != version:
                 raise SavedValueChanged(
