@@ -10,15 +10,8 @@ One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 
 from typing import NamedTuple
 
-from minigrad.core import dtypes, modes
-from minigrad.core.duals import (
-    check_size,
-    enter_level,
-    exit_level,
-    set_tangent,
-    stripped,
-    tangent_of,
-)
+from minigrad.core import dtypes, duals, modes
+from minigrad.core.duals import enter_level, exit_level, stripped, tangent_of
 from minigrad.core.memory import with_tangents
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor, assembled
@@ -120,7 +113,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         if not dtypes.is_floating(t.array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
         dtypes.check_not_complex(f"the {name}", t.array.dtype)
-    check_size(tensor, tangent)
+    duals.check_size(tensor, tangent)
     for t, what in (
         (tangent, "Setting a forward grad that itself"),
         (tensor, "Making a dual Tensor based on a Tensor that already"),
@@ -136,7 +129,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         dual._tangents = tensor._tangents
     else:
         dual = same_memory(tensor)
-    set_tangent(dual, at, tangent)
+    duals.set_tangent(dual, at, tangent)
     return dual
 
 

@@ -187,13 +187,13 @@ class FunctionPlan(OwnPlan):
     def run(self, g: object, node: Node) -> Sequence[Any]:
         """The gradients of the arguments, as arrays; nothing is recorded."""
         with modes.no_grad():
-            return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
+            return [None if d is None else d.array for d in self._backward(g, make.wrap)]
 
     def run_tensors(self, g: object, node: Node) -> Sequence[Any]:
         """Like `run`, but on Tensors, so that backward is recorded."""
-        return self._backward(g, node, lambda t: t)
+        return self._backward(g, lambda t: t)
 
-    def _backward(self, g: object, node: Node, wrap: Callable[[Any], object]) -> list[Any]:
+    def _backward(self, g: object, wrap: Callable[[Any], object]) -> list[Any]:
         ctx = self.ctx
         gradients = []
         parts = g.parts if isinstance(g, Pack) else {0: g}
