@@ -356,8 +356,9 @@ class Function:
             results = [cls._result(z, ctx, args) for z in outputs]
         if output is None:
             raise TypeError(f"{cls.__name__}.forward must return Tensors, not None.")
-        if recording:
-            cls._mark_views(ctx, results)
+        for number, z in enumerate(results if recording else ()):
+            if getattr(z, "_base", None) is not None and not any(z is d for d in ctx._dirty):
+                z.origin = ("Function", cls.__name__, number)  # a write would bypass backward
         node = cls._record(ctx, args, results) if wanted else None
         for level in levels:
             cls._push(ctx, args, results, level)
@@ -383,14 +384,6 @@ class Function:
                 ctx._without_gradient += (view,)
             return view
         return z if z.node is None else make.tensor(z.array, z._shared_counter(), None)
-
-    @classmethod
-    def _mark_views(cls, ctx: FunctionCtx, results: list[Any]) -> None:
-        """Refuse later writes to results that are views: their history would bypass the user's backward."""
-        for number, z in enumerate(results):
-            is_view = getattr(z, "_base", None) is not None
-            if is_view and not any(z is d for d in ctx._dirty):
-                z.origin = ("Function", cls.__name__, number)
 
     @classmethod
     def _record(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any]) -> Node:

@@ -244,7 +244,10 @@ class Writing(Indexing):
         >>> x.masked_fill_(x < 0, 0.0)
         tensor([1., 0.])
         """
-        return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
+        mask, shape = mask_of("masked_fill", mask), self.array.shape
+        if mask.shape != shape and (common := broadcast("the mask", shape, mask.shape)) != shape:
+            raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}: the mask is larger than the tensor.")
+        return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask)
 
     def masked_scatter(self, mask: Values, source: Self) -> Self:
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
@@ -359,14 +362,6 @@ def filling(name: str, value: Operand, x: Base) -> Operand:
             raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, pass a number, like  value.item().")
         return value if value.dtype == x.dtype else value.to(x.dtype)
     return like(value, x)
-
-
-def mask_within(x: Base, mask: Array) -> Array:
-    """The mask, after checking that it broadcasts to x's shape."""
-    shape = x.array.shape
-    if mask.shape != shape and (common := broadcast("the mask", shape, mask.shape)) != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}: the mask is larger than the tensor.")
-    return mask
 
 
 def truth_values(condition: Operand) -> Any:
