@@ -145,17 +145,12 @@ def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
     own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
     if connected and not own:
         return g
-    node = g.node if connected and leads_elsewhere(g, own) else None
-    z = assembled(g.array, g.counter, node)
+    nodes = reachable([g.node]) if connected and g.node is not None else []
+    elsewhere = any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+    z = assembled(g.array, g.counter, g.node if elsewhere else None)
     if g._tangents is not None:
         z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
     return z
-
-
-def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
-    """True if g's graph has a leaf that is not in `own`."""
-    nodes = [] if g.node is None else reachable([g.node])
-    return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
 
 
 # ---------------------------------------------------------------------- reverse mode
