@@ -291,6 +291,31 @@ def test_a_saved_result_keeps_its_tangent_for_the_backward_pass():
     assert minigrad.func.jacfwd(slope)(x) == 4 * (x * y).exp()
 
 
+def test_each_mode_sees_only_what_was_saved_for_it(x):
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            assert ctx.saved_tensors == ()
+            return 2 * g
+
+        @staticmethod
+        def jvp(ctx, x_dot):
+            assert forward_ad.unpack_dual(ctx.saved_tensors[0]).tangent is None
+            return 2 * x_dot
+
+    with forward_ad.dual_level():
+        z = Double.apply(forward_ad.make_dual(x, minigrad.ones_like(x)))
+        assert forward_ad.unpack_dual(z).tangent.tolist() == [2.0, 2.0]
+        z.sum().backward()
+
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
 def test_forward_mode(x):
     with forward_ad.dual_level():
         z = Cube.apply(forward_ad.make_dual(x.detach(), minigrad.ones_like(x)))

@@ -13,9 +13,8 @@ Inside such a block, every operation stores its source line, so that the error c
 The backward pass runs step by step and checks every gradient. Outside the block, nothing is checked.
 """
 
-import warnings
-
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 
 
 class set_detect_anomaly:
@@ -49,6 +48,7 @@ class detect_anomaly(set_detect_anomaly):
     """A `with` block in which a NaN in a backward pass raises an error.
 
     >>> x = minigrad.tensor(0.0, requires_grad=True)
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"), detect_anomaly():  # doctest: +ELLIPSIS
     ...     (x.sqrt() * 0).backward()
     Traceback (most recent call last):
@@ -58,10 +58,9 @@ class detect_anomaly(set_detect_anomaly):
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
-        warnings.warn(
+        warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
-            "enabled for debugging.",
-            stacklevel=2,
+            "enabled for debugging."
         )
 
     def __enter__(self) -> None:

@@ -50,7 +50,7 @@ def vmap(
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
-    draws = Draws(randomness)
+    Draws(randomness)  # refuses an unknown setting
     name = getattr(func, "__name__", repr(func))
 
     def mapped(*args: object, **kwargs: object) -> Any:
@@ -58,11 +58,11 @@ def vmap(
         axes = _input_axes(name, in_dims, args, leaves)
         pairs = list(zip(leaves, axes, strict=True))
         n = _batch_size(pairs)
-        again = draws.afresh()
+        draws = Draws(randomness)
 
         def of_example(k: int) -> object:
             example = build([x if d is None else _example(x, d, k) for x, d in pairs])
-            with again:
+            with draws:
                 return func(*example, **kwargs)
 
         results = _one_by_one(of_example, n)
@@ -97,11 +97,10 @@ def _axes_of_leaves(dims: Any, tree: Any, misfit: str) -> list[Any]:
     """
     if not isinstance(dims, (tuple, list, dict)):
         return [dims] * len(flatten(tree, object)[0])
-    if type(dims) is not type(tree) or len(dims) != len(tree):
+    alike = type(dims) is type(tree) and len(dims) == len(tree)
+    if not alike or (isinstance(dims, dict) and dims.keys() != tree.keys()):
         raise ValueError(misfit)
     keys = tree if isinstance(tree, dict) else range(len(tree))
-    if set(keys) != set(dims if isinstance(dims, dict) else keys):
-        raise ValueError(misfit)
     return [axis for key in keys for axis in _axes_of_leaves(dims[key], tree[key], misfit)]
 
 

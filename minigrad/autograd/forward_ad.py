@@ -8,13 +8,15 @@
 One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 """
 
+from itertools import count
 from typing import NamedTuple
 
 from minigrad.core import dtypes, modes
-from minigrad.core.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
-from minigrad.core.memory import new
+from minigrad.core.allocator import keep_freed_memory
+from minigrad.core.duals import check_size, set_tangent, stripped, tangent_of
+from minigrad.core.memory import with_tangents
 from minigrad.core.modes import unobserved
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Tensor, assembled
 from minigrad.ops import reshape
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
+
+_next_level = count(1).__next__
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -49,17 +53,22 @@ def enter_dual_level() -> int:
     tensor(6.)
     >>> exit_dual_level()
     """
-    return enter_level()
+    keep_freed_memory()
+    level = _next_level()
+    modes.set_mode("levels", (*modes.state.levels, level))
+    return level
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the innermost level.
+    """Close the innermost level; its tangents are no longer visible.
 
     >>> level = enter_dual_level()
     >>> exit_dual_level()
     """
     levels = modes.state.levels
-    exit_level(levels[-1] if level is None and levels else level or 0)
+    if not levels or level not in (None, levels[-1]):
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one created.")
+    modes.set_mode("levels", levels[:-1])
 
 
 class dual_level:
@@ -75,11 +84,11 @@ class dual_level:
     """
 
     def __enter__(self) -> int:
-        self.level = enter_level()
+        self.level = enter_dual_level()
         return self.level
 
     def __exit__(self, *exception: object) -> None:
-        exit_level(self.level)
+        exit_dual_level(level=self.level)
 
 
 def _level(level: int | None) -> int:
@@ -113,12 +122,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         if not dtypes.is_floating(t.array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
         dtypes.check_not_complex(f"the {name}", t.array.dtype)
-    if tensor.array.shape != tangent.array.shape:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
-        )
+    check_size(tensor, tangent)
     for t, what in (
         (tangent, "Setting a forward grad that itself"),
         (tensor, "Making a dual Tensor based on a Tensor that already"),
@@ -145,11 +149,7 @@ def same_memory(x: Tensor) -> Tensor:
     """
     with unobserved():
         view = reshape(x, shape=x.array.shape)
-    z: Tensor = new(Tensor)
-    z.array, z.counter, z.node = view.array, view.counter, view.node
-    if view._tangents is not None:
-        z._tangents = view._tangents
-    return z
+    return with_tangents(assembled(view.array, view.counter, view.node), view._tangents)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

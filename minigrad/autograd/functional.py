@@ -28,6 +28,14 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 JACOBIAN = "The jacobian of the user-provided function"
 HESSIAN = "The hessian of the user-provided function"
+NOT_RECORDED = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be "
+    "computed in a differentiable manner from the input when running in strict mode."
+)
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input, as it is for a linear function. This is not allowed in strict mode."
+)
 Tensors = tuple[Tensor, ...]
 Given = Tensor | Tensors  # as PyTorch takes them: one tensor or a tuple
 
@@ -135,11 +143,11 @@ def hessian(
     def gradient(*xs: Tensor) -> Any:
         def scalar(*ys: Tensor) -> Tensor:
             value = _scalar(func(*ys), "hessian")
-            _refuse_unrecorded((value,), strict)
+            _refuse_constant(strict, [value], NOT_RECORDED)
             return value
 
         found = jacobian(scalar, _like(inputs, xs), create_graph=True)
-        _refuse_constant(_tuple(found, "jacobian", "hessian"), strict)
+        _refuse_constant(strict, _tuple(found, "jacobian", "hessian"), LINEAR)
         return found
 
     return jacobian(gradient, inputs, create_graph, strict, strategy=outer_jacobian_strategy)
@@ -199,18 +207,15 @@ def _run(
         xs = _copies(xs, create_graph)
         value = func(*xs)
     outputs = _tuple(value, "outputs of the user-provided function", name)
-    _refuse_unrecorded(outputs, strict)
+    _refuse_constant(strict, outputs, NOT_RECORDED)
     return xs, value, outputs
 
 
-def _refuse_unrecorded(outputs: Tensors, strict: bool) -> None:
-    """In strict mode, raise if a result of the function does not depend on any input."""
-    for k, z in enumerate(outputs):
-        if strict and not z.requires_grad:
-            raise RuntimeError(
-                f"Output {k} of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode."
-            )
+def _refuse_constant(strict: bool, tensors: Sequence[Tensor], otherwise: str) -> None:
+    """In strict mode: for tensor k that does not depend on the inputs, raise an error with this text, with k at {}."""
+    for k, t in enumerate(tensors):
+        if strict and not t.requires_grad:
+            raise RuntimeError(otherwise.format(k))
 
 
 def _run_with_gradient(
@@ -222,7 +227,7 @@ def _run_with_gradient(
     gradient = _vector_jacobian(
         [value], xs, [wrap(np.ones_like(value.array))], True, strict, whose=""
     )
-    _refuse_constant(gradient, strict)
+    _refuse_constant(strict, gradient, LINEAR)
     return xs, value, vs, gradient
 
 
@@ -245,27 +250,14 @@ def _vector_jacobian(
     who, whose    for the errors of strict mode: what does not depend on the inputs
     """
     grads = F.passes_back(outputs, xs, create_graph)(vs)
-    for k, g in enumerate(grads if strict else ()):
-        if g is None:
-            raise RuntimeError(
-                f"{who} is independent of input {k}. This is not allowed in strict mode."
-            )
-        if whose and create_graph and not g.requires_grad:
-            raise RuntimeError(
-                f"{whose} is independent of input {k}. This is not allowed in strict mode when create_graph=True."
-            )
+    if strict and None in grads:
+        k = grads.index(None)
+        raise RuntimeError(
+            f"{who} is independent of input {k}. This is not allowed in strict mode."
+        )
+    when = "is independent of input {}. This is not allowed in strict mode when create_graph=True."
+    _refuse_constant(strict and create_graph and whose != "", grads, f"{whose} {when}")
     return tuple(F.zero_gradient(x) if g is None else g for g, x in zip(grads, xs, strict=True))
-
-
-def _refuse_constant(gradient: Tensors, strict: bool) -> None:
-    """In strict mode, raise if the gradient that is about to be differentiated does not depend on the inputs."""
-    for k, g in enumerate(gradient if strict else ()):
-        if not g.requires_grad:
-            raise RuntimeError(
-                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                f"input {k} is independent of the input, as it is for a linear function. This is not allowed in "
-                "strict mode."
-            )
 
 
 def _jacobian_vector(

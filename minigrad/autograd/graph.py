@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from minigrad.core import modes
+from minigrad.core import hooks, modes
 from minigrad.core.backward import GradientEdge
 from minigrad.core.engine import GraphTask
 from minigrad.core.inplace import bump
@@ -57,7 +57,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return edge
 
 
-class MultiGradHook:
+class MultiGradHook(hooks.RemovableHandle):
     """The handle of a hook on several tensors. `remove()` or the end of a `with` block removes the hook."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], None], first: bool) -> None:
@@ -90,12 +90,6 @@ class MultiGradHook:
         """Remove the hook from all tensors."""
         for handle in self._handles:
             handle.remove()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 def register_multi_grad_hook(

@@ -15,7 +15,6 @@ functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, s
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,6 +25,7 @@ from minigrad.autograd import transforms as F
 from minigrad.autograd.reverse_ad import grad
 from minigrad.autograd.transforms import Func
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
@@ -187,10 +187,9 @@ def _check(
         )
     for k in places:
         if xs[k].array.dtype != np.float64:
-            warnings.warn(
+            warn_user(
                 f"Input #{k} requires gradient and is not a double precision floating point or complex. This "
-                "check will likely fail if all the inputs are not of double precision floating point or complex.",
-                stacklevel=4,
+                "check will likely fail if all the inputs are not of double precision floating point or complex."
             )
     with modes.enable_grad():
         outputs = _outputs(f(*xs))

@@ -1,6 +1,5 @@
 """`grad` and `backward`: run the engine, with PyTorch's names and arguments."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from minigrad.core.backward import GradientEdge, root_gradient, root_of, run_backward, run_task
 from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.errors import AutogradError, NoGradient, ShapeError
+from minigrad.core.errors import AutogradError, NoGradient, ShapeError, warn_user
 from minigrad.core.modes import state
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
@@ -127,12 +126,7 @@ def _with_zeros(
 
 
 def _batched(
-    zs: Sequence[Any],
-    xs: Sequence[Any],
-    gradients: Sequence[Any],
-    retain_graph: bool,
-    create_graph: bool,
-    *unused: Any,
+    zs: Sequence[Any], xs: Sequence[Any], gradients: Sequence[Any], retain: bool, *settings: Any
 ) -> tuple[Tensor | None, ...]:
     """Run one pass for each entry of a batch of output gradients, and stack the results."""
     for k, (z, g) in enumerate(zip(zs, gradients, strict=True)):
@@ -144,19 +138,10 @@ def _batched(
                 f"{None if g is None else list(g.shape)} and output[{k}] has a shape of {list(z.shape)}."
             )
     n = len(gradients[0])
-    allow_unused, materialize_grads = unused
-    rows = [
-        grad(
-            zs,
-            xs,
-            [g[k] for g in gradients],
-            retain_graph or k < n - 1,
-            create_graph,
-            allow_unused=allow_unused,
-            materialize_grads=materialize_grads,
-        )
-        for k in range(n)
-    ]
+    create_graph, allow_unused, materialize_grads = settings
+    settings = create_graph, True, allow_unused, False, materialize_grads
+    batch = [[g[k] for g in gradients] for k in range(n)]
+    rows = [grad(zs, xs, gs, retain or k < n - 1, *settings) for k, gs in enumerate(batch)]
     columns = zip(*rows, strict=True)
     return tuple(None if c[0] is None else stack([g for g in c if g is not None]) for c in columns)
 
@@ -169,11 +154,10 @@ def _nodes_of(
 ) -> list[AnyNode]:
     """The nodes of the inputs of `grad`. Raises if arguments contradict each other or an input was not recorded."""
     if not only_inputs:
-        warnings.warn(
+        warn_user(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
             "for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=3,
         )
     if not xs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")

@@ -67,7 +67,7 @@ class ThreeWays:
         return "\n".join(lines)
 
 
-class _Formula:
+class _Formula(modes.Observer):
     """An observer that turns the recorded operations into formulas."""
 
     def __init__(self, sympy: Any, inputs: list[Tensor]) -> None:
@@ -92,10 +92,6 @@ class _Formula:
     def _number(self, x: Any) -> Any:
         value = float(x.array)
         return self.sympy.Integer(int(value)) if value == int(value) else self.sympy.Float(value)
-
-    def backward(self, task: object, engine: str) -> None: ...
-    def step(self, task: object, step: object) -> None: ...
-    def finished(self, task: object, error: BaseException | None) -> None: ...
 
 
 def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWays:

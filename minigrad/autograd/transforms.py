@@ -29,10 +29,10 @@ from minigrad.core import dtypes, modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH, new
+from minigrad.core.memory import FRESH, with_tangents
 from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor, assembled, wrap
 from minigrad.methods.functions import stack
 from minigrad.random.generator import Draws
 
@@ -98,6 +98,13 @@ def same_structure(a: object, b: object) -> bool:
     return bool(replaced(a, lambda _: 0, object) == replaced(b, lambda _: 0, object))
 
 
+def only_tensors(leaves: list[Any], otherwise: str, kind: type[Exception] = RuntimeError) -> None:
+    """Raise an error with this text, and a class at {}, for a leaf that is not a Tensor."""
+    for x in leaves:
+        if not isinstance(x, Tensor):
+            raise kind(otherwise.format(type(x)))
+
+
 def result_and_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
     """What the function of a transform returned: its result, and aux or None. Raises unless they hold tensors only."""
     aux = None
@@ -107,21 +114,15 @@ def result_and_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
                 f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
             )
         result, aux = result
-        for x in flatten(aux, object)[0]:
-            if not isinstance(x, Tensor):
-                raise RuntimeError(
-                    f"{api}: Expected tensors, got unsupported type {type(x)} in aux"
-                )
+        what = "Expected tensors, got unsupported type {} in aux"
+        only_tensors(flatten(aux, object)[0], f"{api}: {what}")
     entries = flatten(result, object)[0]
     if result is None or not entries:
         raise RuntimeError(
             f"{api}: Expected f to be a function that has non-empty output (got output = {result})"
         )
-    for x in entries:
-        if not isinstance(x, Tensor):
-            raise RuntimeError(
-                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(x)}"
-            )
+    what = "expected f(*primals) to return only tensors, got unsupported type {}"
+    only_tensors(entries, f"{api}: {what}")
     return result, aux
 
 
@@ -133,11 +134,7 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     if connected and x.node is not None:
         with modes.enable_grad():
             return same_memory(x)
-    z: Tensor = new(Tensor)
-    z.array, z.counter, z.node = x.array, FRESH, None
-    if x._tangents is not None:
-        z._tangents = x._tangents
-    return z.requires_grad_()
+    return with_tangents(assembled(x.array, FRESH, None), x._tangents).requires_grad_()
 
 
 def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
@@ -148,18 +145,12 @@ def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
     own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
     if connected and not own:
         return g
-    z: Tensor = new(Tensor)
-    z.array, z.counter = g.array, g.counter
-    z.node = g.node if connected and leads_elsewhere(g, own) else None
+    nodes = reachable([g.node]) if connected and g.node is not None else []
+    elsewhere = any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+    z = assembled(g.array, g.counter, g.node if elsewhere else None)
     if g._tangents is not None:
         z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
     return z
-
-
-def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
-    """True if g's graph has a leaf that is not in `own`."""
-    nodes = [] if g.node is None else reachable([g.node])
-    return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
 
 
 # ---------------------------------------------------------------------- reverse mode
@@ -174,9 +165,8 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     api    the caller, as an error names it. Only grad_and_value takes integers: their gradient is 0
     """
     leaves, build = flatten(list(primals))
-    for x in flatten(list(primals), object)[0]:
-        if not isinstance(x, Tensor):
-            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+    what = "Thing passed to transform API must be Tensor, got {}"
+    only_tensors(flatten(list(primals), object)[0], what, ValueError)
     connected = modes.state.recording
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
@@ -382,11 +372,8 @@ def jvp(
     directions, _ = flatten(tangents)
     if not values:
         raise RuntimeError(f"{api}: Expected primals to contain at least one Tensor.")
-    for x in flatten((primals, tangents), object)[0]:
-        if not isinstance(x, Tensor):
-            raise RuntimeError(
-                f"{api}: Expected primals and tangents to only contain Tensors, got {type(x)}"
-            )
+    what = "Expected primals and tangents to only contain Tensors, got {}"
+    only_tensors(flatten((primals, tangents), object)[0], f"{api}: {what}")
     with dual_level():
         result = func(*build([make_dual(x, v) for x, v in zip(values, directions, strict=True)]))
         result, aux = result_and_aux(result, has_aux, api)

@@ -7,16 +7,8 @@ import numpy as np
 from minigrad.core.errors import DeviceError
 from minigrad.core.naming import TopLevel
 
-DEVICES = (
-    "cpu",
-    "cuda",
-    "mps",
-    "xpu",
-    "xla",
-    "hip",
-    "mtia",
-    "meta",
-)  # names that are accepted; only the CPU computes
+# The names that are accepted; only the CPU computes.
+DEVICES = ("cpu", "cuda", "mps", "xpu", "xla", "hip", "mtia", "meta")
 
 
 class device(metaclass=TopLevel):
@@ -81,36 +73,30 @@ def check_device(device: DeviceLike) -> None:
         )
 
 
-class MemoryFormat:
+class _Named:
+    """One of minigrad's constants, shown as its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"minigrad.{self.name}"
+
+
+class MemoryFormat(_Named):
     """An order of axes in memory. It is accepted but has no effect: arrays keep their order.
 
     >>> minigrad.contiguous_format
     minigrad.contiguous_format
     """
 
-    __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"minigrad.{self.name}"
-
-
-class Layout:
+class Layout(_Named):
     """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. No tensor has another.
 
     >>> minigrad.zeros(2).layout
     minigrad.strided
     """
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"minigrad.{self.name}"
 
 
 strided, sparse_coo = Layout("strided"), Layout("sparse_coo")

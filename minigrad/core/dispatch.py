@@ -197,8 +197,4 @@ def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:
         return "dtype" in op.settings  # the result may have another dtype
     if op.kind != "elementwise":
         return not op.exact
-    shape = z.array.shape
-    for x in operands:
-        if x.array.shape != shape:
-            return True
-    return False
+    return any(x.array.shape != z.array.shape for x in operands)

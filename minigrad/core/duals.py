@@ -18,41 +18,31 @@ Siskind and Pearlmutter, "Nesting forward-mode AD in a functional framework" (20
 """
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.dtypes import check_not_complex, is_floating
 from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
 from minigrad.core.views import apply_chain, view_chain_to
 
-_next_level = count(1).__next__
-
-
-def enter_level() -> int:
-    """Open a new innermost level in this thread."""
-    keep_freed_memory()
-    level = _next_level()
-    modes.set_mode("levels", (*modes.state.levels, level))
-    return level
-
-
-def exit_level(level: int) -> None:
-    """Close the innermost level; its tangents are no longer visible."""
-    levels = modes.state.levels
-    if not levels or levels[-1] != level:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one created.")
-    modes.set_mode("levels", levels[:-1])
-
 
 def tangent_of(x: Tensor, level: int) -> Tensor | None:
     """The tangent that x has at this level, if any."""
     return None if x._tangents is None else x._tangents.get(level)
+
+
+def check_size(x: Tensor, tangent: Tensor) -> None:
+    """Raise RuntimeError if the tangent is not shaped like x."""
+    if tangent.array.shape != x.array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(x.array.shape)} while the given forward gradient is of size "
+            f"{list(tangent.array.shape)}."
+        )
 
 
 def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:

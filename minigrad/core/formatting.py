@@ -4,7 +4,6 @@ Four digits after the decimal point, and the same width for all entries. Large t
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -167,14 +166,3 @@ def _float_style(array: Array) -> _Style:
 
     width = max((len(text(v)) for v in ordinary.tolist()), default=1)
     return _Style(lambda v: text(v).rjust(width), width)
-
-
-def warn_about_grad_of_non_leaf() -> None:
-    """PyTorch's warning when a user reads `.grad` of a tensor that does not keep one."""
-    warnings.warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-        "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
-        "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-        UserWarning,
-        stacklevel=3,
-    )

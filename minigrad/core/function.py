@@ -24,18 +24,16 @@ The engine adds up the packs, and the node unpacks the sum.
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NoReturn
 from weakref import ref
 
 from minigrad.core import dtypes, modes
-from minigrad.core.duals import set_tangent, stripped, tangent_of
+from minigrad.core.duals import check_size, set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line, warn_user
 from minigrad.core.inplace import attach, bump, refuse
-from minigrad.core.memory import FRESH, make
-from minigrad.core.node import Node, OwnPlan
+from minigrad.core.memory import FRESH, make, with_tangents
+from minigrad.core.node import Node, OwnPlan, node_type
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Hooks, pack, unpack
@@ -98,8 +96,6 @@ class FunctionCtx:
             raise AutogradError(f"the graph of this {self._name} is gone, with the saved tensors.")
         # Raises BackwardTwice if they were freed.
         entries = tuple(self._saved if node is None else node.saved)
-        if not self._versions and self._for_forward is not None:
-            return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
             if entry is not None and entry.counter.count != version:
                 raise SavedValueChanged(
@@ -113,9 +109,7 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The older name of saved_tensors."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 
@@ -129,9 +123,7 @@ class SavedResult:
     def restore(self, node: Any) -> Tensor:
         """The result as a tensor again, with its node as history, and with its tangents."""
         history = None if node is None else result(node, self.number)
-        z = make.tensor(self.array, self.counter, history)
-        z._tangents = self.tangents
-        return z
+        return with_tangents(make.tensor(self.array, self.counter, history), self.tangents)
 
 
 class PackedTensor:
@@ -174,12 +166,6 @@ class FunctionNode(Node):
         return getattr(self.plan.ctx, name)
 
 
-@cache
-def function_node_type(name: str) -> type[FunctionNode]:
-    """The class of the nodes of a Function with this name."""
-    return type(name, (FunctionNode,), {"__slots__": (), "__module__": Node.__module__})
-
-
 class FunctionPlan(OwnPlan):
     """The plan of a Function's node: passes the gradient on by calling the user's backward."""
 
@@ -201,13 +187,13 @@ class FunctionPlan(OwnPlan):
     def run(self, g: object, node: Node) -> Sequence[Any]:
         """The gradients of the arguments, as arrays; nothing is recorded."""
         with modes.no_grad():
-            return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
+            return [None if d is None else d.array for d in self._backward(g, make.wrap)]
 
     def run_tensors(self, g: object, node: Node) -> Sequence[Any]:
         """Like `run`, but on Tensors, so that backward is recorded."""
-        return self._backward(g, node, lambda t: t)
+        return self._backward(g, lambda t: t)
 
-    def _backward(self, g: object, node: Node, wrap: Callable[[Any], object]) -> list[Any]:
+    def _backward(self, g: object, wrap: Callable[[Any], object]) -> list[Any]:
         ctx = self.ctx
         gradients = []
         parts = g.parts if isinstance(g, Pack) else {0: g}
@@ -370,8 +356,9 @@ class Function:
             results = [cls._result(z, ctx, args) for z in outputs]
         if output is None:
             raise TypeError(f"{cls.__name__}.forward must return Tensors, not None.")
-        if recording:
-            cls._mark_views(ctx, results)
+        for number, z in enumerate(results if recording else ()):
+            if getattr(z, "_base", None) is not None and not any(z is d for d in ctx._dirty):
+                z.origin = ("Function", cls.__name__, number)  # a write would bypass backward
         node = cls._record(ctx, args, results) if wanted else None
         for level in levels:
             cls._push(ctx, args, results, level)
@@ -399,14 +386,6 @@ class Function:
         return z if z.node is None else make.tensor(z.array, z._shared_counter(), None)
 
     @classmethod
-    def _mark_views(cls, ctx: FunctionCtx, results: list[Any]) -> None:
-        """Refuse later writes to results that are views: their history would bypass the user's backward."""
-        for number, z in enumerate(results):
-            is_view = getattr(z, "_base", None) is not None
-            if is_view and not any(z is d for d in ctx._dirty):
-                z.origin = ("Function", cls.__name__, number)
-
-    @classmethod
     def _record(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any]) -> Node:
         """Make the node and its edges, and connect the results to it."""
         likes = [like_of(a) if isinstance(a, Tensor) else None for a in args]
@@ -421,7 +400,7 @@ class Function:
         plan = FunctionPlan(cls, ctx, likes, shapes)
         edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
         place = user_line() if modes.state.tracing else None
-        node = function_node_type(plan.op.node_name)(plan, edges, (ctx,), place)
+        node = node_type(plan.op.node_name, FunctionNode)(plan, edges, (ctx,), place)
         for d in ctx._dirty:
             bump(d)
         numbers = (-1,) if len(results) == 1 else range(len(results))  # -1: the only result
@@ -510,12 +489,7 @@ class Function:
             raise RuntimeError(
                 f"expected Variable or None (got {type(z_dot).__name__}) for grad output {k} of {cls.__name__}'s jvp."
             )
-        if z_dot.shape != z.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(z.shape)} while the given forward gradient is of size "
-                f"{list(z_dot.shape)}."
-            )
+        check_size(z, z_dot)
         if any(z is t for t in ctx._without_gradient):
             raise RuntimeError(
                 f"The jvp of {cls.__name__} returned a tangent at position {k} for a result that is marked as "

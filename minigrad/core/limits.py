@@ -24,7 +24,19 @@ LIMITS = {  # eps, tiny, max, resolution
 }
 
 
-class finfo(metaclass=TopLevel):
+class _Limits(metaclass=TopLevel):
+    """Limits are equal if they are those of one type."""
+
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class finfo(_Limits):
     """The limits of a floating-point type: eps, max, min, tiny, bits, resolution.
 
     eps    the distance from 1 to the next larger number
@@ -51,12 +63,6 @@ class finfo(metaclass=TopLevel):
         self.tiny = self.smallest_normal = float(info.tiny)
         self.resolution = float(f"1e-{info.precision}")
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, finfo) and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
-
     def __repr__(self) -> str:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
@@ -64,7 +70,7 @@ class finfo(metaclass=TopLevel):
         )
 
 
-class iinfo(metaclass=TopLevel):
+class iinfo(_Limits):
     """The limits of an integer type: min, max, bits.
 
     >>> iinfo(minigrad.uint8).min, iinfo(minigrad.uint8).max
@@ -81,12 +87,6 @@ class iinfo(metaclass=TopLevel):
             )
         info = np.iinfo(dtype)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, str(dtype)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, iinfo) and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -52,6 +52,13 @@ FRESH = Counter()  # for all memory that was never written to or shared; its cou
 INFERENCE = Uncounted()  # for all memory made in inference_mode
 
 
+def with_tangents(z: Tensor, tangents: "dict[int, Tensor] | None") -> Tensor:
+    """The new tensor z, with these tangents, if there are any."""
+    if tangents is not None:
+        z._tangents = tangents
+    return z
+
+
 class Makers:
     """Functions that make Tensors. tensor.py fills them in, so that nodes do not need to import Tensor.
 

@@ -21,7 +21,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from minigrad.core.engine import GraphTask, Step
@@ -30,8 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
-class Observer(Protocol):
-    """The methods that an observer has. The tape recorder is an observer."""
+class Observer:
+    """The methods that an observer has; here they do nothing. The tape recorder is an observer."""
 
     def forward(
         self,

@@ -209,9 +209,9 @@ class OwnPlan:
 
 
 @cache
-def node_type(name: str) -> type[Node]:
-    """The node class with this name."""
-    return type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
+def node_type(name: str, base: type[Node] = Node) -> type[Node]:
+    """The node class with this name, derived from `base`."""
+    return type(name, (base,), {"__slots__": (), "__module__": Node.__module__})
 
 
 @cache

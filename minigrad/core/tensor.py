@@ -21,17 +21,17 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from minigrad.core import dtypes, formatting, modes
+from minigrad.core import dtypes, modes
 from minigrad.core.backward import keep_gradient, run_backward
 from minigrad.core.data import as_array, sized_or_filled
 from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dispatch import apply, computed, write
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.errors import AutogradError, DtypeError, ShapeError
+from minigrad.core.errors import AutogradError, DtypeError, ShapeError, warn_user
 from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
-from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
+from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new, with_tangents
 from minigrad.core.naming import TopLevel
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
@@ -97,6 +97,12 @@ class Size(tuple[int, ...], metaclass=TopLevel):
 CHANGED_BY_LEAVES_ONLY = (
     "you can only change requires_grad flags of leaf variables. "
     "To use this result without its history, write  y = x.detach()."
+)
+
+GRAD_OF_NON_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor."
 )
 
 
@@ -311,7 +317,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         if isinstance(self.node, AccumulateGrad):
             return self.node.grad
         if isinstance(self.node, Node) and self._kept_grad is None and not self.retains_grad:
-            formatting.warn_about_grad_of_non_leaf()
+            warn_user(GRAD_OF_NON_LEAF)
         return self._kept_grad
 
     @grad.setter
@@ -481,12 +487,12 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         """Give this tensor the values of another one. The history is not updated."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
-        if self.node is not None and not dtypes.is_floating(value.array.dtype):
-            raise DtypeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
-                f"{value.array.dtype}. To fix it, use value.float()."
-            )
         if self.node is not None:
+            if not dtypes.is_floating(value.array.dtype):
+                raise DtypeError(
+                    "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
+                    f"{value.array.dtype}. To fix it, use value.float()."
+                )
             dtypes.check_not_complex("the new data", value.array.dtype)
         self._replace_array(value.memory() if value.array.shape else value.array)
 
@@ -728,10 +734,7 @@ def assembled(
 
 
 def _result_of(node: Node, array: Array, counter: Counter) -> Tensor:
-    z = assembled(array, counter, node)
-    if node.tangents is not None:
-        z._tangents = node.tangents
-    return z
+    return with_tangents(assembled(array, counter, node), node.tangents)
 
 
 def _unpickled(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:

@@ -72,16 +72,6 @@ def _leads_to(x: Array, base: Array, chain: ViewChain) -> bool:
         return False  # it started from another layout
 
 
-def undoing(step: ViewStep, x: Array) -> ViewStep:
-    """The view op that undoes `step`, which was applied to the array x."""
-    if step.op.name == "permute":
-        dims = step.settings["dims"]
-        return ViewStep(step.op, {"dims": tuple(sorted(range(len(dims)), key=dims.__getitem__))})
-    if step.op.name in ("transpose", "t"):
-        return step
-    return ViewStep(REGISTRY["view"], {"shape": x.shape})
-
-
 def chains_back(
     undo: dict[Layout, ViewChain], step: ViewStep, before: Array, after: Array
 ) -> dict[Layout, ViewChain]:
@@ -89,7 +79,9 @@ def chains_back(
 
     The current layout needs no entry, so a base that is transposed a million times needs only one.
     """
-    last, now = undoing(step, before), (after.shape, after.strides)
+    undoes_itself = step.op.name in ("transpose", "t")
+    last = step if undoes_itself else ViewStep(REGISTRY["view"], {"shape": before.shape})
+    now = after.shape, after.strides
     detour = undo.get(now, ())  # `step` led back to an earlier layout: shorten the other chains
     n = len(detour)
     chains = {

@@ -31,7 +31,7 @@ from minigrad.core.op import BY_NUMPY, REGISTRY
 from minigrad.core.shapes import Dim
 from minigrad.methods.arguments import check_methods
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base
+from minigrad.methods.base import Base, with_numpy_names
 from minigrad.methods.entries import Entries
 from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
@@ -44,6 +44,8 @@ from minigrad.ops import composites
 
 __all__ = ["ArrayMethods", "indices_of"]
 
+for _with_dims in (Arrangement, Indexing, Writing, Reductions, Statistics):
+    with_numpy_names(_with_dims)
 for _chapter in (Base, Entries, Products, Statistics, Reductions, Operators, Writing, Indexing, Arrangement):
     check_methods(_chapter)
 

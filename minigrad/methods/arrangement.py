@@ -19,11 +19,10 @@ from minigrad.core.shapes import (
     normalize_one,
     one_or_more,
 )
-from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
+from minigrad.methods.base import Base, T, Values, sizes
 from minigrad.ops.composites import named
 
 
-@with_numpy_names
 class Arrangement(Base):
     """Methods for shapes and for the order of axes and entries."""
 
@@ -191,7 +190,9 @@ class Arrangement(Base):
         tensor([[1., 3.],
                 [2., 4.]])
         """
-        return ops.t.apply(self) if self.ndim <= 2 else ops.permute.apply(self, dims=backward_axes(self))
+        if self.ndim > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. To fix it, use x.mT, or x.permute(...).")
+        return ops.t.apply(self)
 
     def expand(self, *shape: Several, size: Several | None = None) -> Self:
         """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.
@@ -687,13 +688,6 @@ def new_shape(size: tuple[Any, ...], named: Several | None = None) -> tuple[int,
     if (least := min(shape, default=0)) < -1:
         raise RuntimeError(f"invalid shape dimension {least} at index {shape.index(least)} of shape {list(shape)}")
     return shape
-
-
-def backward_axes(x: Base) -> tuple[int, ...]:
-    """The axes of a matrix, vector or single number, in reverse order."""
-    if x.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To fix it, use x.mT, or x.permute(...).")
-    return tuple(range(x.ndim))[::-1]
 
 
 def of_matrices(name: str, x: Any) -> Any:

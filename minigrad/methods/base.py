@@ -46,12 +46,11 @@ T = TypeVar("T", bound="Base")  # arguments and result have the same class: Tens
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
 
 
-def with_numpy_names(chapter: type) -> type:
+def with_numpy_names(chapter: type) -> None:
     """Make the methods of a class accept axis and keepdims for dim and keepdim, and refuse numbers for True and False."""
     for name, method in list(vars(chapter).items()):
         if isinstance(method, FunctionType):
             setattr(chapter, name, with_checked_names(method))
-    return chapter
 
 
 def with_checked_names(method: FunctionType) -> Callable[..., object]:

@@ -1,7 +1,6 @@
 """Functions that create tensors: filled ones, sequences, and tensors on existing memory."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -396,9 +395,5 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     if not (view.nbytes and count):
         raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
     if view.readonly:
-        warnings.warn(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
-            "To fix it, copy it: bytearray(buffer).",
-            stacklevel=2,
-        )
+        warn_user("The given buffer is not writable, and PyTorch does not support non-writable tensors. To fix it, copy it: bytearray(buffer).")
     return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)

@@ -181,7 +181,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor |
     if not hasattr(condition, "dtype"):
         raise not_a_tensor("where", "condition", 1, condition)
     if input is None and other is None:
-        return composites.nonzero(condition, as_tuple=True)
+        return condition.nonzero(as_tuple=True)
     if input is None or other is None:
         raise TypeError(
             "where() takes a condition alone, or a condition and two values: where(condition, input, other)."

@@ -4,7 +4,6 @@ An index can be a tensor, an array or a list; the ops get arrays.
 """
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Self
@@ -13,6 +12,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import LISTED, Array, Several, as_int, as_ints, normalize_one
 from minigrad.methods.arguments import named_type
 from minigrad.methods.arrangement import Arrangement
@@ -21,14 +21,12 @@ from minigrad.methods.base import (
     T,
     Values,
     broadcast,
-    with_numpy_names,
 )
 from minigrad.ops.composites import named
 
 Index = Values | slice | EllipsisType | None  # the types of index in x[index], or of each index in a tuple
 
 
-@with_numpy_names
 class Indexing(Arrangement):
     """Methods that read and write entries by position."""
 
@@ -291,10 +289,7 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
     parts = index if isinstance(index, tuple) else (index,)
     if isinstance(index, list) and len(index) < 32 and any(  # as in old NumPy, and in PyTorch
         isinstance(p, SEVERAL) or p is None for p in index):
-        warnings.warn(
-            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
-            stacklevel=4,
-        )
+        warn_user("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].")
         parts = tuple(index)  # x[[[1, 2], [0]]] is x[[1, 2], [0]]
     plain = []
     for part in parts:
@@ -307,11 +302,7 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
             if not part.size:
                 part = part.astype(np.int64)
         if isinstance(part, np.ndarray) and part.dtype == np.uint8:
-            warnings.warn(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. "
-                "To fix it, use mask.bool().",
-                stacklevel=4,
-            )
+            warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. To fix it, use mask.bool().")
             part = part.astype(bool)  # old programs use uint8 for booleans
         elif isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
             part = part.item()

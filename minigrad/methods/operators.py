@@ -210,16 +210,14 @@ class Operators(FromRows):
         return self._constant(np.isreal(self.array))
 
     def is_nonzero(self) -> bool:
-        """True if the single entry of this tensor is not 0. bool(x) and `if x:` use this.
+        """True if the single entry of this tensor is not 0: bool(x), as in `if x:`.
 
         Raises RuntimeError for a tensor with no entries or with several: use x.any() or x.all().
 
         >>> minigrad.tensor([0.5]).is_nonzero()
         True
         """
-        if self.numel() != 1:
-            raise RuntimeError(f"Boolean value of Tensor with {'more than one value' if self.numel() else 'no values'} is ambiguous")
-        return bool(self.array)
+        return bool(self)
 
     def is_same_size(self, other: Self) -> bool:
         """True if `other` has the same shape.

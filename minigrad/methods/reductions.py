@@ -15,14 +15,13 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Dim, Shape, as_bool, normalize_axes, normalize_one
-from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
+from minigrad.methods.base import Base, Operand, in_type, overwritten
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
 from minigrad.ops.reductions import number_reduced
 
 
-@with_numpy_names
 class Reductions(Operators, Indexing):
     """Reductions along an axis, and related methods."""
 

@@ -113,30 +113,22 @@ def reflecting(op: Op) -> FunctionType:
     def of_reciprocal(self: Any, other: Any) -> Any:
         return NotImplemented if is_foreign(other) else self.reciprocal() * other
 
-    def other_first(self: Base, other: Any) -> Any:
+    def reflected(self: Base, other: Any) -> Any:
         try:
-            return op.apply(other, self)
+            z = op.apply(other, self)
         except TypeError:
             appends = op.name == "add" and isinstance(other, list)  # y += x: Python asks x first
             repeats = op.name == "mul" and isinstance(other, (list, tuple, str)) and _counts(self)
             if appends or repeats or is_foreign(other):
                 return NotImplemented
             raise
-
-    def x_first(self: Base, other: Any) -> Any:
-        try:
-            z = op.apply(other, self)
-        except TypeError:
-            return other_first(self, other)
-        if (node := getattr(z, "node", None)) is not None:
+        if node_name is not None and (node := getattr(z, "node", None)) is not None:
             node.reflected = True
             if node_name:
                 node.rename(node_name)
         return z
 
-    if op.name == "div":
-        return of_reciprocal  # type: ignore[return-value]
-    return other_first if node_name is None else x_first  # type: ignore[return-value]
+    return of_reciprocal if op.name == "div" else reflected  # type: ignore[return-value]
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:

@@ -33,8 +33,6 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2, 3).uniform_().shape
         minigrad.Size([2, 3])
         """
-        if a > b:
-            raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
         return self._fill("UniformBackward0", kernels.uniform, a, b, generator)
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Self:

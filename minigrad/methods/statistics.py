@@ -1,6 +1,6 @@
 """Statistics of entries: sorting, medians and quantiles, covariances, counting and searching."""
 
-import warnings
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
-from minigrad.core.shapes import Dim, normalize_one
-from minigrad.methods.base import Base, with_numpy_names
+from minigrad.core.errors import warn_user
+from minigrad.core.shapes import Array, Dim, normalize_one
+from minigrad.methods.base import Base
 from minigrad.methods.indexing import part
 from minigrad.methods.reductions import R, Reductions, along_one_axis, axes_of
 from minigrad.ops import composites
 
 
-@with_numpy_names
 class Statistics(Reductions):
     """Sorting, quantiles, counting, and related methods."""
 
@@ -170,10 +170,7 @@ class Statistics(Reductions):
         d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
         freedom = total - (correction if aweights is None else correction * (w * aweights).sum() / total)
         if np.asarray(getattr(freedom, "array", freedom)) <= 0:
-            warnings.warn(
-                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                stacklevel=2,
-            )
+            warn_user("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
             freedom = 0
         return (d.mm((d if w is None else d * w).H) / freedom).squeeze()
 
@@ -229,7 +226,9 @@ class Statistics(Reductions):
         >>> x[x.nonzero(as_tuple=True)]
         tensor([5, 6])
         """
-        return composites.nonzero(self, as_tuple)
+        if as_tuple:
+            return tuple([self._constant(i.copy()) for i in np.nonzero(np.atleast_1d(self.array))])
+        return self._constant(np.argwhere(self.array))
 
     def argwhere(self) -> Self:
         """The indices of the nonzero entries, one row for each: the same as x.nonzero().
@@ -238,7 +237,7 @@ class Statistics(Reductions):
         tensor([[0, 1],
                 [1, 0]])
         """
-        return composites.nonzero(self, False)
+        return self.nonzero()
 
     def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The unique entries, sorted. With dim, the unique slices along it.
@@ -253,7 +252,15 @@ class Statistics(Reductions):
         >>> counts
         tensor([1, 2])
         """
-        return composites.unique(self, return_inverse, return_counts, dim)
+        composites.ordered("unique", self)
+        if dim is not None:
+            dim = normalize_one(dim, self.ndim)
+            slices(self, dim)
+        found: Any = np.unique(self.array, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
+        z, *others = found if isinstance(found, tuple) else (found,)
+        if return_inverse:
+            others[0] = others[0].reshape(self.shape if dim is None else -1)
+        return requested(self, z, *others)
 
     def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The entries with each run of equal ones reduced to one. With dim, the slices along it.
@@ -264,7 +271,15 @@ class Statistics(Reductions):
         >>> minigrad.tensor([1, 1, 2, 1]).unique_consecutive()
         tensor([1, 2, 1])
         """
-        return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
+        dim = None if dim is None else normalize_one(dim, self.ndim)
+        rows = self.array.reshape(-1) if dim is None else slices(self, dim)
+        flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
+        starts = np.ones(len(rows), bool)
+        starts[1:] = (flat[1:] != flat[:-1]).any(1)
+        z = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+        inverse = (np.cumsum(starts) - 1).reshape(self.shape if dim is None else -1)
+        counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
+        return requested(self, z, inverse if return_inverse else None, counts if return_counts else None)
 
     def bincount(self, weights: Self | None = None, minlength: int = 0) -> Self:
         """The counts of 0, 1, 2, ... in x, a vector of non-negative integers.
@@ -275,7 +290,16 @@ class Statistics(Reductions):
         >>> minigrad.tensor([0, 2, 2]).bincount()
         tensor([1, 0, 2])
         """
-        return composites.bincount(self, weights, minlength)
+        if self.dtype.kind not in "iu":
+            raise NotImplementedError(f'"bincount_cpu" not implemented for {torch_name(self.dtype)!r}. To fix it, use x.long().')
+        if self.ndim != 1 or (self.array.size and self.array.min() < 0):
+            raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        if weights is not None and weights.shape != self.shape:
+            raise RuntimeError("weights should be 1-d and have the same length as input")
+        if minlength < 0:
+            raise RuntimeError("minlength should be >= 0")
+        z = np.bincount(self.array, None if weights is None else weights.array, minlength)
+        return self._constant(z.astype(np.int64 if weights is None else np.float32 if weights.dtype == np.float32 else np.float64))
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
         """The number of entries in each of `bins` equal bins between min and max.
@@ -285,7 +309,18 @@ class Statistics(Reductions):
         >>> minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histc(bins=2, min=0, max=4)
         tensor([1., 3.])
         """
-        return composites.histc(self, bins, min, max)
+        if bins <= 0:
+            raise RuntimeError("bins must be > 0")
+        if min > max:
+            raise RuntimeError("max must be larger than min")
+        if self.dtype.kind != "f":
+            raise NotImplementedError(f'"histogram_cpu" not implemented for {torch_name(self.dtype)!r}')
+        low, high = (min, max) if min != max else (self.array.min(), self.array.max()) if self.array.size else (0, 1)
+        if not np.isfinite(low) or not np.isfinite(high):
+            raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x contain NaN or infinity?")
+        if low == high:
+            low, high = low - 1, high + 1
+        return self._constant(np.histogram(self.array, bins, (low, high))[0].astype(self.dtype))
 
     def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> return_types.histogram:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
@@ -299,7 +334,17 @@ class Statistics(Reductions):
         >>> hist, edges
         (tensor([1., 3.]), tensor([0., 2., 4.]))
         """
-        return composites.histogram(self, bins, range, weight, density)
+        if self.dtype.kind != "f":
+            raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
+        weights = None if weight is None else weight.array
+        ends: Any = () if hasattr(bins, "array") or not self.array.size else (self.array.min(), self.array.max()) if range is None else range
+        if not np.isfinite(ends).all():
+            raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
+        try:
+            hist, edges = np.histogram(self.array, getattr(bins, "array", bins), range, density, weights)
+        except ValueError as error:
+            raise RuntimeError(f"torch.histogram(): {error}") from None
+        return return_types.histogram(self._constant(hist.astype(self.dtype)), self._constant(edges.astype(self.dtype)))
 
     def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Self:
         """For each entry, the index of its bucket: the number of boundaries below it.
@@ -338,6 +383,22 @@ def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str,
         return composites.quantile(x, normalize_one(dim, x.ndim), q, keepdims, interpolation, ignore_nan)
     z = composites.quantile(x.reshape(-1), 0, q, False, interpolation, ignore_nan)
     return z.reshape((*z.shape, *(1,) * x.ndim)) if keepdims else z
+
+
+def slices(x: Base, dim: int) -> Array:
+    """The slices of x along dim, one after the other. Raises RuntimeError if they have no entries to compare."""
+    rows = np.moveaxis(x.array, dim, 0)
+    if rows.shape[0] and 0 in rows.shape[1:]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    if rows.shape.count(0) > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied")
+    return rows
+
+
+def requested(x: Base, *results: Array | None) -> Any:
+    """The results that are not None, as tensors. A single one is returned without a tuple."""
+    tensors = tuple([x._constant(r) for r in results if r is not None])
+    return tensors if len(tensors) > 1 else tensors[0]
 
 
 def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:

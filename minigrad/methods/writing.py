@@ -1,6 +1,5 @@
 """Writing: x[i] = y, and functions that return a copy of x with some entries replaced, added to or reduced."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, torch_name
+from minigrad.core.errors import warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.methods.arguments import named_type, not_a_tensor
@@ -18,7 +18,6 @@ from minigrad.methods.base import (
     broadcast,
     overwritten,
     scaled,
-    with_numpy_names,
     written_over,
 )
 from minigrad.methods.indexing import (
@@ -37,7 +36,6 @@ from minigrad.methods.indexing import (
 from minigrad.ops.composites import named
 
 
-@with_numpy_names
 class Writing(Indexing):
     """Methods that write entries by position."""
 
@@ -246,7 +244,10 @@ class Writing(Indexing):
         >>> x.masked_fill_(x < 0, 0.0)
         tensor([1., 0.])
         """
-        return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
+        mask, shape = mask_of("masked_fill", mask), self.array.shape
+        if mask.shape != shape and (common := broadcast("the mask", shape, mask.shape)) != shape:
+            raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}: the mask is larger than the tensor.")
+        return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask)
 
     def masked_scatter(self, mask: Values, source: Self) -> Self:
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
@@ -363,14 +364,6 @@ def filling(name: str, value: Operand, x: Base) -> Operand:
     return like(value, x)
 
 
-def mask_within(x: Base, mask: Array) -> Array:
-    """The mask, after checking that it broadcasts to x's shape."""
-    shape = x.array.shape
-    if mask.shape != shape and (common := broadcast("the mask", shape, mask.shape)) != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}: the mask is larger than the tensor.")
-    return mask
-
-
 def truth_values(condition: Operand) -> Any:
     """The condition of `where` as booleans."""
     dtype = getattr(condition, "dtype", None)
@@ -378,7 +371,7 @@ def truth_values(condition: Operand) -> Any:
         return condition
     if dtype != np.uint8:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtypes.torch_name(dtype)}. To fix it, compare: condition != 0.")
-    warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. To fix it, use condition.bool().", stacklevel=4)
+    warn_user("where received a uint8 condition tensor. This behavior is deprecated. To fix it, use condition.bool().")
     return condition != 0
 
 

@@ -6,7 +6,6 @@ Sorting and similar functions use the values to choose entries, and then take th
 Here x is a Tensor (or a Slot) with at least one axis, and `axis` is not negative.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from minigrad import return_types
 from minigrad.core.dtypes import common_dtype, torch_name
 from minigrad.core.errors import wrong_kind
-from minigrad.core.shapes import normalize_one
 from minigrad.ops import products
 from minigrad.ops.indexing import gather, own_places
 from minigrad.ops.layout import unsafe_view
@@ -202,102 +200,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     return named(z if q.ndim else z.squeeze(0), "SqueezeBackward4")
 
 
-# ------------------------------------------- counting and searching: no gradients
-
-
-def nonzero(x: Any, as_tuple: bool) -> Any:
-    """The indices of the nonzero entries: one row for each, or one tensor for each axis."""
-    if as_tuple:
-        return tuple([x._constant(i.copy()) for i in np.nonzero(np.atleast_1d(x.array))])
-    return x._constant(np.argwhere(x.array))
-
-
-def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """The sorted unique values; for each entry of x, the index of its value; the count of each value."""
-    ordered("unique", x)
-    if dim is not None:
-        dim = normalize_one(dim, x.ndim)
-        _slices(x, dim)
-    found = np.unique(x.array, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False)
-    z, *others = found if isinstance(found, tuple) else (found,)
-    if return_inverse:
-        others[0] = others[0].reshape(x.shape if dim is None else -1)
-    return _requested(x, z, *others)
-
-
-def _slices(x: Any, dim: int) -> Any:
-    """The slices of x along dim, one after the other. Raises RuntimeError if they have no entries to compare."""
-    rows = np.moveaxis(x.array, dim, 0)
-    if rows.shape[0] and 0 in rows.shape[1:]:
-        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    if rows.shape.count(0) > 1:
-        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied")
-    return rows
-
-
-def _requested(x: Any, *results: Any) -> Any:
-    """The results that are not None, as tensors. A single one is returned without a tuple."""
-    tensors = tuple([x._constant(r) for r in results if r is not None])
-    return tensors if len(tensors) > 1 else tensors[0]
-
-
-def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """The value of each run of equal entries; for each entry, the index of its run; the length of each run."""
-    rows = x.array.reshape(-1) if dim is None else _slices(x, dim)
-    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
-    starts = np.ones(len(rows), bool)
-    starts[1:] = (flat[1:] != flat[:-1]).any(1)
-    z = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
-    inverse = np.cumsum(starts) - 1
-    counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
-    inverse = inverse.reshape(x.shape) if dim is None else inverse
-    return _requested(x, z, inverse if return_inverse else None, counts if return_counts else None)
-
-
-def bincount(x: Any, weights: Any, minlength: int) -> Any:
-    """The counts of 0, 1, 2, ... in x, or the sums of their weights."""
-    if x.dtype.kind not in "iu":
-        raise NotImplementedError(f'"bincount_cpu" not implemented for {torch_name(x.dtype)!r}. To fix it, use x.long().')
-    if x.ndim != 1 or (x.array.size and x.array.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None and weights.shape != x.shape:
-        raise RuntimeError("weights should be 1-d and have the same length as input")
-    if minlength < 0:
-        raise RuntimeError("minlength should be >= 0")
-    z = np.bincount(x.array, None if weights is None else weights.array, minlength)
-    return x._constant(z.astype(np.int64 if weights is None else np.float32 if weights.dtype == np.float32 else np.float64))
-
-
-def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
-    """The number of entries in each of `bins` equal bins from low to high. If both are 0, the bins cover the range of x."""
-    if bins <= 0:
-        raise RuntimeError("bins must be > 0")
-    if low > high:
-        raise RuntimeError("max must be larger than min")
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f'"histogram_cpu" not implemented for {torch_name(x.dtype)!r}')
-    if low == high:
-        low, high = (x.array.min(), x.array.max()) if x.array.size else (0, 1)
-    if not np.isfinite(low) or not np.isfinite(high):
-        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x contain NaN or infinity?")
-    if low == high:
-        low, high = low - 1, high + 1
-    return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
-
-
-def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
-    """Like NumPy's histogram. `bins` is a number or a tensor of edges."""
-    if x.dtype.kind != "f":
-        raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
-    weights = None if weight is None else weight.array
-    ends = () if hasattr(bins, "array") or not x.array.size else (x.array.min(), x.array.max()) if range is None else range
-    if not np.isfinite(ends).all():
-        raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
-    try:
-        hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
-    except ValueError as error:
-        raise RuntimeError(f"torch.histogram(): {error}") from None
-    return return_types.histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
+# ------------------------------------------- searching, and sums of products
 
 
 def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from minigrad.core.op import elementwise, general, linear
+from minigrad.core.op import Rule, elementwise, general, linear
 from minigrad.core.shapes import add_up, repeat_to
 from minigrad.ops.elementwise import into, sigmoid, summed
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
@@ -164,18 +164,21 @@ def _mse_dx(g, x, y, reduction):
     return g * (2 / max(1, math.prod(d.shape)) if reduction == "mean" else 2) * d
 
 
-def _mse_dy(g, x, y, reduction):
-    return _mse_dx(g, y, x, reduction)
+def set_rules(loss, dx, dy=None):
+    """Set the rules of a loss: dx for x, and for y dy, or dx with x and y exchanged. All take (g, x, y, reduction, *settings)."""
+    dy = dy or (lambda g, x, y, *settings: dx(g, y, x, *settings))
+    reads = loss.vjp(x=dx).rules["x"].reads
+    loss.rules["y"] = Rule(dy, reads)
+
+    def dot(x_dot, y_dot, x, y, reduction, *settings):
+        """For each entry, both tangents times their derivatives; then reduced."""
+        z_dot = 0 if x_dot is None else dx(x_dot, x, y, "none", *settings)
+        return reduced(z_dot if y_dot is None else z_dot + dy(y_dot, x, y, "none", *settings), reduction)
+
+    loss.tangent = Rule(dot, ("x_dot", "y_dot", *reads))
 
 
-mse_loss.vjp(x=_mse_dx, y=_mse_dy)
-mse_loss.jvp(lambda x_dot, y_dot, x, y, reduction: _dot(_mse_dx, _mse_dy, x_dot, y_dot, x, y, reduction))
-
-
-def _dot(dx, dy, x_dot, y_dot, x, y, reduction, *settings):
-    """The tangent of a loss: for each entry, both tangents times their derivatives; then reduced."""
-    z_dot = 0 if x_dot is None else dx(x_dot, x, y, "none", *settings)
-    return reduced(z_dot if y_dot is None else z_dot + dy(y_dot, x, y, "none", *settings), reduction)
+set_rules(mse_loss, _mse_dx)
 
 
 @general(result="float", refuses="biuc")
@@ -190,13 +193,7 @@ def _smooth_l1_dx(g, x, y, reduction, beta):
     return each(g, d, reduction) * hardtanh(d / beta, min_val=-1.0, max_val=1.0)
 
 
-def _smooth_l1_dy(g, x, y, reduction, beta):
-    return _smooth_l1_dx(g, y, x, reduction, beta)
-
-
-smooth_l1_loss.vjp(x=_smooth_l1_dx, y=_smooth_l1_dy)
-smooth_l1_loss.jvp(lambda x_dot, y_dot, x, y, reduction, beta:
-                       _dot(_smooth_l1_dx, _smooth_l1_dy, x_dot, y_dot, x, y, reduction, beta))
+set_rules(smooth_l1_loss, _smooth_l1_dx)
 
 
 @general(result="float", refuses="biuc")
@@ -211,13 +208,7 @@ def _huber_dx(g, x, y, reduction, delta):
     return each(g, d, reduction) * hardtanh(d, min_val=-delta, max_val=delta)
 
 
-def _huber_dy(g, x, y, reduction, delta):
-    return _huber_dx(g, y, x, reduction, delta)
-
-
-huber_loss.vjp(x=_huber_dx, y=_huber_dy)
-huber_loss.jvp(lambda x_dot, y_dot, x, y, reduction, delta:
-                   _dot(_huber_dx, _huber_dy, x_dot, y_dot, x, y, reduction, delta))
+set_rules(huber_loss, _huber_dx)
 
 
 @general(result="float")
@@ -239,8 +230,7 @@ def _binary_dy(g, x, y, reduction):
     return each(g, x - y, reduction) * (np.maximum(np.log(1 - x), -100) - np.maximum(np.log(x), -100))
 
 
-binary_cross_entropy.vjp(x=_binary_dx, y=_binary_dy)
-binary_cross_entropy.jvp(lambda x_dot, y_dot, x, y, reduction: _dot(_binary_dx, _binary_dy, x_dot, y_dot, x, y, reduction))
+set_rules(binary_cross_entropy, _binary_dx, _binary_dy)
 
 
 @general(result="float")
@@ -257,6 +247,4 @@ def _logits_dy(g, x, y, reduction):
     return each(g, x - y, reduction) * -x
 
 
-binary_cross_entropy_with_logits.vjp(x=_logits_dx, y=_logits_dy)
-binary_cross_entropy_with_logits.jvp(
-    lambda x_dot, y_dot, x, y, reduction: _dot(_logits_dx, _logits_dy, x_dot, y_dot, x, y, reduction))
+set_rules(binary_cross_entropy_with_logits, _logits_dx, _logits_dy)

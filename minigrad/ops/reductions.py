@@ -175,8 +175,6 @@ def product_of_others(x, axis):
     """
     if axis is None:
         return np.reshape(product_of_others(np.reshape(x, -1), 0), x.shape)
-    if not x.ndim:
-        return np.ones_like(x)
     x = np.moveaxis(x, axis, 0)
     before = running_product(_shifted_by_one(x))
     after = np.flip(running_product(_shifted_by_one(np.flip(x, 0))), 0)
@@ -309,8 +307,6 @@ def _norm_slope(x, z, x_shape, p, axis, keepdims):
         return x / without_zeros(z)
     if p == 1:
         return sign(x)
-    if p == 0:
-        return np.zeros_like(x)
     if p in (math.inf, -math.inf):
         chosen = is_extreme(np.abs(x), z)
         return sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)

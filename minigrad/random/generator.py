@@ -199,10 +199,6 @@ class Draws:
         self._drawn: set[Generator] = set()  # in this call
         self._outer: Any = None
 
-    def afresh(self) -> "Draws":
-        """A new object with the same setting, for a separate series of calls."""
-        return Draws(self.randomness)
-
     def __enter__(self) -> None:
         self._drawn.clear()
         self._outer, modes.state.draws = modes.state.draws, self

@@ -160,16 +160,8 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
     low, high = (0, low) if high is None else (low or 0, high)
     if high is None:
         raise TypeError("randint_like() missing 1 required positional argument: 'high'")
-    return _like(
-        input,
-        kernels.integers,
-        dtype,
-        device,
-        requires_grad,
-        as_int(low, "low"),
-        as_int(high, "high"),
-        generator,
-    )
+    bounds = as_int(low, "low"), as_int(high, "high")
+    return _like(input, kernels.integers, dtype, device, requires_grad, *bounds, generator)
 
 
 @takes_out
@@ -193,11 +185,7 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
         return finish(kernels.normals(shape_of((size,)), d, mean, std, generator), requires_grad)
-    shape = (
-        broadcast("normal", *(tuple(t.shape) for t in tensors))
-        if len(tensors) > 1
-        else tensors[0].shape
-    )
+    shape = broadcast("normal", *(tuple(t.shape) for t in tensors))
     z = kernels.normals(shape, d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)

@@ -72,7 +72,7 @@ from minigrad.static.slots import (
 )
 
 
-class TracingObserver:
+class TracingObserver(modes.Observer):
     """The observer while a program is recorded: tensors are captured."""
 
     def __init__(self, recorder: "ProgramRecorder") -> None:
@@ -87,11 +87,6 @@ class TracingObserver:
         if _reads_training(type(module)):
             self.modules[id(module)] = module
         yield
-
-    def forward(self, *details: object) -> None:
-        """Does nothing: ops and backward passes are recorded elsewhere."""
-
-    backward = step = finished = forward
 
 
 def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
