@@ -140,14 +140,14 @@ class Slip(NamedTuple):
 
     kind      its name
     of        the optimizers in which it can be made
-    changes   a function from the right settings to the settings and rules that change
+    changes   the settings and rules that change; or a function that returns them, from the right ones
     message   the message to the student
     hint      what to do about it
     """
 
     kind: str
     of: str
-    changes: Callable[[Settings], Settings]
+    changes: Settings | Callable[[Settings], Settings]
     message: str
     hint: str
 
@@ -177,7 +177,8 @@ def by_hand(
 def changed(s: Settings, grads: Sequence[Array], mistake: Slip | None) -> dict[str, Any]:
     """The settings and the gradients, with the changes of a mistake."""
     s = {**s, "grads": grads}
-    return s if mistake is None else {**s, **mistake.changes(s)}
+    changes = {} if mistake is None else mistake.changes
+    return {**s, **(changes(s) if callable(changes) else changes)}
 
 
 def settings_of_steps(settings: Settings, n: int) -> list[dict[str, Any]]:
