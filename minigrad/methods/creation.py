@@ -402,3 +402,7 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
             stacklevel=2,
         )
     return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)
+
+
+__all__ = [n for n, v in vars().items() if n[0] != "_" and getattr(v, "__module__", "") == __name__]
+__all__ = [n for n in __all__ if n not in ("finish", "type_to_make")]
