@@ -305,9 +305,7 @@ def _transpose_of_a_product(use: Use) -> Variants:
     (A @ B).T  is  B.T @ A.T.
     """
     for a, b in _other_is_a_product(use):
-        if (
-            a.ndim > 1 and b.ndim > 1
-        ):  # ValueError: the matrices are not square, so the order cannot be wrong
+        if a.ndim > 1 and b.ndim > 1:  # not square: a ValueError, for the order cannot be wrong
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 

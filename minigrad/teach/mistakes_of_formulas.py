@@ -22,7 +22,7 @@ import numpy as np
 
 from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
-from minigrad.teach.at_a_node import gives, uses_of_each_node
+from minigrad.teach.at_a_node import gives
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import TABLE, Mistake, Variant, message_and_hint
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
@@ -63,7 +63,7 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
                     break
 
     search.__doc__, search.__name__ = find.__doc__, find.__name__
-    OF_FORMULAS.append(("wrong_argument", search))
+    mistake_in(OF_FORMULAS, "wrong_argument", several=True)(search)
     FORMULAS.append(find)
     return find
 
@@ -100,7 +100,7 @@ def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
 
 def _of_two_functions(a: Answer, op_name: str) -> Iterator[tuple[Use, Use]]:
     """The two uses at f(x) * h(x) or f(x) / h(x), entry by entry."""
-    for uses in uses_of_each_node(a):
+    for uses in a.graph.edges_of.values():
         if len(uses) == 2 and uses[0].op_name == op_name and uses[0].parent is not uses[1].parent:
             if all(u.passed.shape == u.g.shape for u in uses):
                 yield uses[0], uses[1]
@@ -291,24 +291,16 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
             if np.allclose(z, log_softmax(x, axis=axis)):
                 yield _log_softmax(use, use.g, z, x, axis)
     elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-        p = softmax(x, axis=axis)
+        p, largest = softmax(x, axis=axis), x == np.max(x, axis, keepdims=True)
         d = [
             ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
             ("wrong_argument", "the scores are used instead of the softmax", wide * x),
             ("wrong_argument", "exp(x) is used instead of the softmax", wide * np.exp(x)),
-            (
-                "wrong_argument",
-                "the largest entry gets all of it, as with max",
-                wide * _largest(x, axis),
-            ),
+            ("wrong_argument", "the largest entry gets all of it, as with max", wide * largest),
             ("sign", "it is the softmax of -x", wide * softmax(-x, axis=axis)),
             *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
         ]
         yield _instead(use, wide * p, d, "g * softmax(x)")
-
-
-def _largest(x: Array, axis: Any) -> Array:
-    return np.asarray(x == np.max(x, axis, keepdims=True), x.dtype)
 
 
 DIAGONAL = "only the diagonal of the Jacobian was used"
@@ -335,17 +327,13 @@ def _softmax(
     def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
         return front * (g - times * np.sum(of, axis, keepdims=True))
 
-    n = p.size if axis is None else p.shape[axis]
+    n, total = p.size if axis is None else p.shape[axis], np.sum(g * p, axis, keepdims=True)
     d = [
         ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
         ("missing_path", "the part through the sum is missing", front * g),
         ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
         ("wrong_argument", "the p in the sum is missing", result(g)),
-        (
-            "wrong_argument",
-            "the p before the sum is missing",
-            result(g * p, times=0) - np.sum(g * p, axis, keepdims=True),
-        ),
+        ("wrong_argument", "the p before the sum is missing", front * g - total),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
@@ -378,10 +366,8 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
     for k in range(p.ndim):
         q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
-        d += [
-            ("reduction_axis", ANOTHER, g - v * w)
-            for v, w in ((p, turned), (q, turned), (q, total))
-        ]
+        changed = (g - v * w for v, w in ((p, turned), (q, turned), (q, total)))
+        d += [("reduction_axis", ANOTHER, passed) for passed in changed]
     return _instead(use, g - p * total, d, "g - p * sum(g)")
 
 

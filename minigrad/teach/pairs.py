@@ -194,9 +194,8 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                 if time.thread_time() > until:
                     return
                 if a.gives(walked(a, partial(_reading, name, there))):
-                    yield a.found(
-                        *message_and_hint(off_by_one), kind="wrong_argument", use=uses[0], n=n
-                    )
+                    said = message_and_hint(off_by_one)
+                    yield a.found(*said, kind="wrong_argument", use=uses[0], n=n)
                     return
 
 
