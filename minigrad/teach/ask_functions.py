@@ -178,9 +178,8 @@ class Differentiable(Exercise):
         if not z.requires_grad:
             return "z does not require a gradient: the chain from the inputs was cut"
         with unobserved():
-            grads = grad(z, wanted, grad_outputs=tensor(case.g), allow_unused=True)
-        zeros = (np.zeros(t.shape) for t in wanted)
-        return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
+            grads = grad(z, wanted, grad_outputs=tensor(case.g), materialize_grads=True)
+        return [z.detach().numpy(), *grads]
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """The wrapper's list, value first; or the message that says why there is none."""

@@ -14,13 +14,7 @@ import numpy as np
 
 from minigrad.core.shapes import restore_axes
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import (
-    Passes,
-    Variant,
-    Variants,
-    mistake,
-    one_number,
-)
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
 from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ indices

@@ -14,7 +14,7 @@ is tried at each place alone, then at all places. Students read the function's d
 The rows are tried with those of at_a_node.py. Read at_a_node.py first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
 FORMULAS: list[Callable[[Answer], Iterator["Formula"]]] = []
+Rows = Iterable[tuple[str, str, Array]]  # of each mistake: kind, words for {n}, and an array
 
 
 class Formula(NamedTuple):
@@ -390,9 +391,10 @@ KINDS = "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wro
 TABLE += map(_row, KINDS.split())
 
 
-def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:
-    """A formula for what passes along an edge, with what passes by each mistake."""
-    return Formula(use, use.parent, [(kind, n, d - right) for kind, n, d in passed], words)
+def _instead(use: Use, right: Array, passed: Rows, words: str = "", times: Any = 1) -> Formula:
+    """A formula for what passes along an edge, with what passes by each mistake; times: a factor of all."""
+    wrong = [(kind, n, times * (d - right)) for kind, n, d in passed]
+    return Formula(use, use.parent, wrong, words)
 
 
 # ------------------------------------------------------------------ the scores of a loss
@@ -425,9 +427,8 @@ def _of_the_scores(a: Answer) -> Iterator[Formula]:
                 continue  # so are two numbers whose sum is 0, if each row has its weight
             if np.max(np.abs(g - each * rest)) <= near * size:
                 alone = use.fan_in == 1 and use.op_name in ("sigmoid", "exp")
-                mistakes = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
-                wrong = [(kind, words, each * (d - rest)) for kind, words, d in mistakes]
-                yield Formula(use, use.parent, wrong, name)
+                wrong = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
+                yield _instead(use, rest, wrong, name, times=each)
 
 
 def _losses(
@@ -446,9 +447,7 @@ def _losses(
     yield from (("x", x, None, y) for y in given)
 
 
-def _wrong_scores(
-    name: str, x: Array, p: Array, y: Array, alone: bool
-) -> Iterator[tuple[str, str, Array]]:
+def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
     """(kind, words, what stands there) for each mistake in  p - y;  alone: is p a step of its own?"""
     yield "missing_path", "y is missing", p
     yield "missing_path", f"{name} is missing", -y
@@ -539,13 +538,10 @@ def _weight_of_positives(a: Answer) -> Iterator[Formula]:
         p, w = sigmoid(x), weights[0]
         right, instead = (1 - y) * p - w * y * (1 - p), w * (1 - y) * p - y * (1 - p)
         wrong = [
-            (kind, words, negative[0].g * (d - right))
-            for kind, words, d in (
-                ("scale", "the factor is missing", p - y),
-                ("scale", "it multiplies the negative examples as well", w * (p - y)),
-                ("scale", "it multiplies the negative examples instead", instead),
-                ("scale", "it multiplies the target, and not the whole term", p - w * y),
-                ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
-            )
+            ("scale", "the factor is missing", p - y),
+            ("scale", "it multiplies the negative examples as well", w * (p - y)),
+            ("scale", "it multiplies the negative examples instead", instead),
+            ("scale", "it multiplies the target, and not the whole term", p - w * y),
+            ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
         ]
-        yield Formula(use, use.parent, wrong)
+        yield _instead(use, right, wrong, times=negative[0].g)
