@@ -83,9 +83,8 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
     Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
-    uses = [
-        u for u in a.graph.paths if u.parent is a.target and u.op_name == "getitem" and not u.part
-    ]
+    parts = (u for u in a.graph.paths if u.op_name == "getitem" and not u.part)
+    uses = [u for u in parts if u.parent is a.target]
     if len(uses) < 3 or len(uses) < uses[0].fan_in:
         return
     read = [u.share() for u in uses]
@@ -133,10 +132,9 @@ def _one_branch(a: Answer) -> Places:
         if both[0].op_name not in CHOICES or len(both) != 2:
             continue
         for taken, left in (both, both[::-1]):
-            everywhere = taken.fit(taken.g)
-            if everywhere is not None and gives(
-                a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)
-            ):
+            if (everywhere := taken.fit(taken.g)) is None:
+                continue
+            if gives(a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)):
                 yield {"use": both[0]}
 
 
@@ -195,9 +193,9 @@ def _rules_exchanged(a: Answer) -> Places:
         if len(uses) != 2 or uses[0].op_name in CHOICES:
             continue  # for a condition, that is the inverted mask
         x, y = uses
-        if x.passed.shape == y.passed.shape and gives(
-            a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)
-        ):
+        if x.passed.shape != y.passed.shape:
+            continue
+        if gives(a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)):
             yield {"use": x}
 
 
