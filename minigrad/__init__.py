@@ -79,57 +79,11 @@ from minigrad.core.tensor import Size, Tensor  # isort: split
 
 from minigrad.core import codegen
 from minigrad.core.op import REGISTRY as _REGISTRY
-from minigrad.methods.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    tril_indices,
-    triu_indices,
-    zeros,
-    zeros_like,
-)
-from minigrad.methods.functions import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_shapes,
-    broadcast_tensors,
-    cartesian_prod,
-    cat,
-    cdist,
-    column_stack,
-    combinations,
-    concat,
-    concatenate,
-    dstack,
-    einsum,
-    hstack,
-    is_inference,
-    is_tensor,
-    meshgrid,
-    result_type,
-    row_stack,
-    searchsorted,
-    split,
-    stack,
-    unravel_index,
-    vander,
-    vstack,
-    where,
-)
-from minigrad.methods.methods_as_functions import *  # noqa: F403  # its __all__: every function that is a method
+
+# All functions of three modules, and every function that is a method: their __all__.
+from minigrad.methods.creation import *  # noqa: F403
+from minigrad.methods.functions import *  # noqa: F403
+from minigrad.methods.methods_as_functions import *  # noqa: F403
 from minigrad.methods.methods_as_functions import function as _function
 from minigrad.methods.rows import has_methods as _has_methods
 from minigrad.random import (
@@ -140,18 +94,7 @@ from minigrad.random import (
     set_rng_state,
 )
 from minigrad.random.generator import Generator, default_generator
-from minigrad.random.tensors import (
-    binomial,
-    normal,
-    poisson,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-)
+from minigrad.random.tensors import *  # noqa: F403
 
 # As in PyTorch, 1 / 0 is inf and log(0) is -inf without a warning. Other uses of NumPy still warn.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
@@ -166,78 +109,57 @@ sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py
 # As in PyTorch, this is a module to import, while the name in `autograd` is the function.
 sys.modules["minigrad.autograd.gradcheck"] = autograd.numerical
 
+# What is imported when it is first used: a name -> its module, and its name there (None: the module itself).
 _LATE: dict[str, tuple[str, str | None]] = {
-    "__version__": ("minigrad.version", "__version__"),
-    "Tape": ("minigrad.tape", "Tape"),
-    "TypedStorage": ("minigrad.core.storage", "Storage"),
-    "UntypedStorage": ("minigrad.core.storage", "Storage"),
-    "GradScaler": ("minigrad.compat.mixed_precision", "GradScaler"),
-    "accelerator": ("minigrad.accelerator", None),
-    "autocast": ("minigrad.compat.mixed_precision", "autocast"),
-    "is_autocast_enabled": ("minigrad.compat.mixed_precision", "is_autocast_enabled"),
-    "backends": ("minigrad.backends", None),
-    "both": ("minigrad.teach.two_engines", "both"),
-    "chain": ("minigrad.tape", "chain"),
-    "compare": ("minigrad.teach.compare", "compare"),
-    "compile": ("minigrad.compat.helpers", "unchanged"),
-    "cuda": ("minigrad.cuda", None),
-    "distributions": ("minigrad.distributions", None),
-    "explain": ("minigrad.teach.optimizers", "explain"),
-    "func": ("minigrad.func", None),
-    "linalg": ("minigrad.linalg", None),
-    "load": ("minigrad.methods.saving", "load"),
-    "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
-    "make_dot": ("minigrad.tape.render.dot", "make_dot"),
-    "multiprocessing": ("minigrad.multiprocessing", None),
-    "nn": ("minigrad.nn", None),
-    "optim": ("minigrad.optim", None),
-    "plots": ("minigrad.plots", None),
-    "qr": ("minigrad.compat.old_programs", "deprecated_qr"),
-    "record": ("minigrad.tape", "record"),
-    "save": ("minigrad.methods.saving", "save"),
-    "sparse": ("minigrad.sparse", None),
-    "sparse_coo_tensor": ("minigrad.sparse", "sparse_coo_tensor"),
-    "special": ("minigrad.special", None),
-    "spmm": ("minigrad.sparse", "mm"),
-    "static": ("minigrad.static", None),
-    "testing": ("minigrad.testing", None),
-    "three_ways": ("minigrad.autograd.three_ways", "three_ways"),
-    "utils": ("minigrad.utils", None),
-    "version": ("minigrad.version", None),
-    "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
-    "vmap": ("minigrad.autograd.batches", "vmap"),
-}
-# Functions of nn that PyTorch also has at the top, such as torch.layer_norm.
-_LATE |= {
-    name: ("minigrad.nn.functional", name)
+    name: (f"minigrad.{name}", None)
     for name in (
-        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear celu channel_shuffle "
-        "conv1d conv2d conv_transpose1d conv_transpose2d cosine_similarity dropout group_norm instance_norm "
-        "layer_norm max_pool1d max_pool2d pairwise_distance pdist pixel_shuffle pixel_unshuffle "
-        "prelu rms_norm rrelu selu threshold"
+        "accelerator backends cuda distributions func linalg multiprocessing nn optim plots sparse special static "
+        "testing utils version"
     ).split()
 }
-
-# Names that programs use less often.
+_LATE |= {
+    "TypedStorage": ("minigrad.core.storage", "Storage"),
+    "UntypedStorage": ("minigrad.core.storage", "Storage"),
+    "compile": ("minigrad.compat.helpers", "unchanged"),
+    "qr": ("minigrad.compat.old_programs", "deprecated_qr"),
+    "spmm": ("minigrad.sparse", "mm"),
+}
 _LATE |= {
     name: (f"minigrad.{module}", name)
     for module, names in {
+        "autograd.batches": "vmap",
+        "autograd.three_ways": "three_ways",
         "compat.helpers": "_assert _check _check_index _check_type _check_value",
-        "core.limits": "finfo iinfo",
-        "methods.creation": "asarray frombuffer",
-        "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
-        "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
+        "compat.mixed_precision": "GradScaler autocast is_autocast_enabled",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
             "ShortTensor chain_matmul range triangular_solve typename"
         ),
-        "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (
             "are_deterministic_algorithms_enabled get_default_device get_float32_matmul_precision "
             "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled "
             "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "
             "set_num_interop_threads set_num_threads use_deterministic_algorithms"
         ),
+        "core.limits": "finfo iinfo",
+        "jupyter": "load_ipython_extension unload_ipython_extension",
+        "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
+        "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
+        "methods.saving": "load save",
+        "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
+        "nn.functional": (  # PyTorch has them at its top, too
+            "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear celu channel_shuffle "
+            "conv1d conv2d conv_transpose1d conv_transpose2d cosine_similarity dropout group_norm instance_norm "
+            "layer_norm max_pool1d max_pool2d pairwise_distance pdist pixel_shuffle pixel_unshuffle "
+            "prelu rms_norm rrelu selu threshold"
+        ),
+        "sparse": "sparse_coo_tensor",
+        "tape": "Tape chain record",
+        "tape.render.dot": "make_dot",
+        "teach.compare": "compare",
+        "teach.optimizers": "explain",
+        "teach.two_engines": "both",
+        "version": "__version__",
     }.items()
     for name in names.split()
 }

@@ -100,11 +100,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         )
     why = "torch.linalg.solve: {}The solver failed because the input matrix is singular."
     z: Tensor = decomposed(ops.linalg_solve, why, first_dependent, A, right)
-    return (
-        named(ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
-        if vector
-        else z
-    )
+    if not vector:
+        return z
+    return named(ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
 
 
 @takes_out

@@ -17,57 +17,16 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from multiprocessing import (
-    Barrier,
-    Event,
-    Lock,
-    Manager,
-    Pipe,
-    Pool,
-    Process,
-    Queue,
-    Semaphore,
-    SimpleQueue,
-    Value,
-    active_children,
-    cpu_count,
-    current_process,
-    get_all_start_methods,
-    get_context,
-    get_start_method,
-    set_start_method,
-)
+from multiprocessing import *  # noqa: F403  # its __all__, as in PyTorch
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from minigrad.core import sharing as sharing  # registers how shared tensors are pickled
 
 __all__ = [
-    "Barrier",
-    "Event",
-    "Lock",
-    "Manager",
-    "Pipe",
-    "Pool",
-    "Process",
-    "ProcessContext",
-    "ProcessException",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "Queue",
-    "Semaphore",
-    "SimpleQueue",
-    "Value",
-    "active_children",
-    "cpu_count",
-    "current_process",
-    "get_all_start_methods",
-    "get_context",
-    "get_start_method",
-    "set_start_method",
-    "spawn",
-    "start_processes",
-]
+    *multiprocessing.__all__, "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
+    "spawn", "start_processes",
+]  # fmt: skip
 
 
 class ProcessException(Exception):
@@ -100,13 +59,8 @@ class ProcessExitedException(ProcessException):
         self.exit_code, self.signal_name = exit_code, signal_name
 
     def __reduce__(self) -> Any:
-        return type(self), (
-            self.msg,
-            self.error_index,
-            self.error_pid,
-            self.exit_code,
-            self.signal_name,
-        )
+        kind, given = super().__reduce__()
+        return kind, (*given, self.exit_code, self.signal_name)
 
 
 def spawn(
@@ -211,9 +165,8 @@ class ProcessContext:
             if ask is not None:
                 for process in alive:
                     getattr(process, ask)()
-            seconds = (
-                grace_period or 0 if ask is None else 5 if grace_period is None else grace_period
-            )
+            default = 0 if ask is None else 5
+            seconds = default if grace_period is None else grace_period
             end = time.monotonic() + seconds
             for process in alive:
                 process.join(max(0, end - time.monotonic()))

@@ -75,6 +75,5 @@ def xlog1py(input: Any, other: Any) -> Tensor:
     >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-    return named(
-        xlogy(input, other + 1.0), "SpecialXlog1PyBackward0"
-    )  # a small integer, plus 1, could overflow
+    # 1.0, because a small integer, plus 1, could overflow
+    return named(xlogy(input, other + 1.0), "SpecialXlog1PyBackward0")

@@ -6,6 +6,7 @@ Editors and mypy read them in place of the modules beside them. test_stubs.py sa
 """
 
 import ast
+import importlib
 import inspect
 import re
 import textwrap
@@ -45,10 +46,11 @@ def exports() -> str:
     """__init__.pyi: each name with `as`, which says that it is public, and the names that are imported late."""
     body = ast.parse(Path(minigrad.__file__).read_text(encoding="utf-8")).body
     imports = [
-        (node.module, alias.name, alias.asname or alias.name)
+        (node.module, name, alias.asname or name)
         for node in body
         if isinstance(node, ast.ImportFrom) and node.module != "typing"
         for alias in node.names
+        for name in (all_of(node.module) if alias.name == "*" else [alias.name])
     ]
     for name, (module, inside) in minigrad._LATE.items():
         room, _, last = module.rpartition(".")
@@ -62,6 +64,12 @@ def exports() -> str:
             public = f"_{public}"
         lines.append(f"from {module} import {name}" + ("" if name == "*" else f" as {public}"))
     return MADE + "\n".join([*lines, "", *renamed, "display: str"]) + "\n"
+
+
+def all_of(module: str) -> list[str]:
+    """What `from module import *` imports, or that star, where the module has a stub of its own."""
+    made = module == methods_as_functions.__name__
+    return ["*"] if made else list(importlib.import_module(module).__all__)
 
 
 def methods() -> str:

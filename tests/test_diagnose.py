@@ -6,7 +6,6 @@ no other, so each line is also a test of all the other kinds.
 
 import functools
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,11 @@ from minigrad.autograd import grad
 from minigrad.core.op import REGISTRY
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
-from minigrad.teach.all_mistakes import known_mistakes, mistakes_page
 from minigrad.teach.diagnose import diagnose_function
 from minigrad.teach.mistakes import KINDS, Mistake, variants
+from minigrad.teach.pairs import known_mistakes
 from minigrad.teach.uses import Graph
+from tests.diagnoses import PAGE, renewed
 from tests.teach_battery import BATTERY
 from tests.teach_programs import (
     PROGRAMS,
@@ -986,15 +986,14 @@ def test_the_ops_that_a_row_of_mistakes_names_exist():
 
 
 def test_the_list_of_kinds_is_up_to_date():
-    file = Path(__file__).parent.parent / "DIAGNOSES.md"
-    if not file.exists():
+    if not PAGE.exists():
         pytest.skip("the file is not part of an installation")
 
-    text = file.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
 
-    assert mistakes_page(text) == text
+    assert renewed(text) == text
     assert text.count("| `bias_correction` |") == text.count("| `ties` |") == 1
-    assert mistakes_page(text.replace("| `ties` |", "| `draws` |")) == text
+    assert renewed(text.replace("| `ties` |", "| `draws` |")) == text
 
 
 def test_a_function_is_tried_on_other_data_too():

@@ -191,24 +191,6 @@ def test_needs_input_grad(x):
     assert seen == [(True, False)] and x.grad.tolist() == [1.0, 2.0]
 
 
-def test_setup_context(x):
-    class Scale(Function):
-        @staticmethod
-        def forward(x, factor):
-            return x * factor
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.factor = inputs[1]
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.factor, None
-
-    Scale.apply(x, 4).sum().backward()
-    assert x.grad.tolist() == [4.0, 4.0]
-
-
 def test_writing_in_place(x):
     class Double(Function):
         @staticmethod

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
@@ -245,6 +246,11 @@ def test_join_may_be_left_to_the_caller():
         pass
 
     assert x.tolist() == [1.0, 2.0] and len(context.pids()) == 2
+
+
+def test_all_names_of_pythons_multiprocessing_are_there():
+    assert set(multiprocessing.__all__) <= set(mp.__all__)
+    assert all(hasattr(mp, name) for name in mp.__all__)
 
 
 def test_the_errors_can_be_sent_on():

@@ -397,3 +397,7 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     if view.readonly:
         warn_user("The given buffer is not writable, and PyTorch does not support non-writable tensors. To fix it, copy it: bytearray(buffer).")
     return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)
+
+
+__all__ = [n for n, v in vars().items() if n[0] != "_" and getattr(v, "__module__", "") == __name__]
+__all__ = [n for n in __all__ if n not in ("finish", "type_to_make")]

@@ -496,3 +496,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     x = x.long() if x.dtype.kind in "iub" else x
     powers = np.arange(n) if increasing else np.arange(n)[::-1]
     return x.unsqueeze(1) ** wrap(powers)
+
+
+__all__ = [n for n, v in vars().items() if n[0] != "_" and getattr(v, "__module__", "") == __name__]

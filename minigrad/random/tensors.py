@@ -230,3 +230,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     n, p = np.broadcast_arrays(count.array, prob.array)
     drawn = wrap(kernels.successes(n, p, generator))
     return sampled(prob.expand(n.shape), drawn, "BinomialBackward0")
+
+
+__all__ = [n for n, v in vars().items() if n[0] != "_" and getattr(v, "__module__", "") == __name__]

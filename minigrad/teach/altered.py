@@ -35,7 +35,6 @@ from minigrad.teach.uses import (
     AnyNode,
     Graph,
     Use,
-    called,
     constant_factor,
     names_of,
     plan_of_node,
@@ -226,9 +225,8 @@ def _with_another_constant(use: Use) -> Alterations:
     elif name != use.beside:
         others.append(("mask_inverted", np.logical_not(given), "the mask inverted"))
     if given.ndim == 2 and given.shape[0] == given.shape[1]:
-        others.append(
-            ("transposed", given.T, f"{names[0] if names else 'its constant'} transposed")
-        )
+        n = names[0] if names else "its constant"
+        others.append(("transposed", given.T, f"{n} transposed"))
     if name == use.beside:
         others += _other_factors(given, tensors)
     for kind, there, words in others:
@@ -289,11 +287,8 @@ def _put_off(use: Use) -> Alterations:
     else:
         return
     for seen in (False, True):
-        yield (
-            kind,
-            Altered(use, later=Later(one.node, times, plus, seen)),
-            f"after {one.op_name}",
-        )
+        later = Later(one.node, times, plus, seen)
+        yield kind, Altered(use, later=later), f"after {one.op_name}"
 
 
 def _kept(use: Use) -> Array | None:
@@ -341,7 +336,7 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
     known, found = graph.known, list(recurrences(graph))
     shifts = [list(_of_another_step(graph, one, found)) for one in found]
     for one, shifted in zip(found, shifts, strict=True):
-        m = f"{_called(graph, one.states[-1])} before the step"
+        m = f"{graph.called(one.states[-1])} before the step"
         yield from ((one.states[-1], m, n, results) for n, results in shifted)
     for node, (n, there) in product(graph.names, graph.tensors[:NEAREST]):
         value = known.get(node)
@@ -351,8 +346,8 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
         last, before = one.states[-1], one.before
         own = {node: known[node] for node in (*before, *one.states) if node in known}
         steps = [nodes for way, nodes in corresponding(graph, one.states).items() if way]
-        called_so = [(_called(graph, nodes[-1]), nodes) for nodes in steps]
-        groups = [(f"{_called(graph, last)} before the step", before), *called_so]
+        called_so = [(graph.called(nodes[-1]), nodes) for nodes in steps]
+        groups = [(f"{graph.called(last)} before the step", before), *called_so]
         for (m, nodes), (n, given) in product(groups, groups):
             if nodes is not given and (results := _in_place_of(known, nodes, given)):
                 yield last, m, n, own | results
@@ -399,10 +394,6 @@ def _apart(graph: Graph, other: Recurrence, one: Recurrence) -> bool:
     return not set(other.states) & set(one.states)
 
 
-def _called(graph: Graph, node: Any) -> str:
-    return graph.names.get(node) or f"the result of {called(node)}{graph.whereabouts(node)}"
-
-
 # ------------------------------------------------------------------ the program, run again
 
 
@@ -437,9 +428,8 @@ def _forward(
             changed[node] = changed.get(use.parent, use.values[use.name]) if z is None else z
             continue
         plan = plan_of_node(node)
-        new: dict[str, Any] = {
-            n: changed[p] for n, p in zip(names_of(plan), node.edges, strict=True) if p in changed
-        }
+        read = zip(names_of(plan), node.edges, strict=True)
+        new: dict[str, Any] = {n: changed[p] for n, p in read if p in changed}
         if not new:
             continue
         shape = np.shape(graph.gradients[node])

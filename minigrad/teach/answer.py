@@ -1,14 +1,15 @@
 """A student's answer, the right gradient, and the mistake that explains the difference.
 
 Diagnosis    a mistake that gives the student's numbers; `exchanged` is a mistake in two answers at once
+Asked        what is asked: the gradient of z with respect to x
 Answer       the student's array, the right gradient, and its graph
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.teach.difference import real_array
 from minigrad.teach.mistakes import one_number
-from minigrad.teach.uses import Graph, Use, called
+from minigrad.teach.uses import AnyNode, Graph, Use, called
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,23 @@ class Diagnosis:
         return str(self) if self.kind == "exchanged" or not name else f"{name}: {self}"
 
 
+class Asked(NamedTuple):
+    """A request for the gradient of z with respect to x: the arguments of `diagnose`, without the answer.
+
+    gradient   dL/dz, or None for ones
+    name       what the student calls x
+    namespace  the student's variables
+    """
+
+    z: Any
+    x: Any
+    gradient: object
+    name: str
+    namespace: Mapping[str, Any]
+    rtol: float | None
+    atol: float | None
+
+
 class Answer:
     """A student's array, the right gradient, and the graph.
 
@@ -59,19 +77,11 @@ class Answer:
     few      are the numbers so few, or so similar, that many mistakes could match by chance?
     """
 
-    def __init__(
-        self,
-        z: Tensor,
-        x: Tensor,
-        mine: object,
-        gradient: object,
-        name: str,
-        namespace: Mapping[str, Any],
-        rtol: float | None,
-        atol: float | None,
-    ) -> None:
-        assert x.node is not None
-        self.z, self.x, self.target, self.name = z, x, x.node, name
+    def __init__(self, asked: Asked, mine: object) -> None:
+        z, x, gradient, self.name, namespace, rtol, atol = asked
+        self.z: Tensor = z
+        self.x: Tensor = x
+        self.target: AnyNode = x.node
         self.plain = gradient is None
         seed = np.ones(z.shape, z.dtype) if gradient is None else real_array(gradient)
         self.graph = Graph(z, seed, namespace, self.target)
@@ -157,6 +167,17 @@ def exchanged(one: str, other: str) -> Diagnosis:
     """The diagnosis for two swapped answers: each is right in place of the other."""
     message = f"{one} and {other} are swapped: each is right in place of the other."
     return nowhere("exchanged", message, "Check which of the two each result belongs to.")
+
+
+def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
+    """The first diagnosis whose kind explains every case; None if there is none."""
+    told: list[Diagnosis] = []
+    for d in found:
+        if d is None:
+            return None
+        told.append(d)
+    kinds = [{d.kind, *d.also} for d in told]
+    return next((d for d in told if all(d.kind in also for also in kinds)), None)
 
 
 def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:

@@ -10,7 +10,7 @@ implementation by the author, which may be slow as long as it is simple.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from minigrad.autograd.transforms import jvp
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.teach.answer import Diagnosis
+from minigrad.teach.answer import Diagnosis, in_all
 from minigrad.teach.cases import Case, draw, layouts, tolerance
-from minigrad.teach.checks import Exercise, in_all
+from minigrad.teach.checks import Exercise
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.forward_mode import diagnose_tangent
 from minigrad.teach.misconceptions import Misconception, Seen, generally
@@ -91,24 +91,12 @@ class Tangents(Exercise):
 
     def _known(self) -> Iterator[Misconception]:
         half = len(self.inputs)
-        for k, name in enumerate(self.inputs if half > 1 else []):
-            for kind, factor, words, hint in (
-                (
-                    "missing_path",
-                    0,
-                    "is missing",
-                    "z depends on each of its inputs: add their parts.",
-                ),
-                ("sign", -1, "has the wrong sign", "Check the minus signs of this derivative."),
-            ):
-
-                def changed(*given: Any, at: int = half + k, factor: int = factor) -> Array:
-                    return self.tangent(
-                        *(factor * v if j == at else v for j, v in enumerate(given))
-                    )
-
-                message = f"The part that comes from {name}_dot {words}."
-                yield Misconception(kind, changed, message, hint)
+        for at, name in enumerate(self.inputs if half > 1 else [], half):
+            part, changed = f"The part that comes from {name}_dot", partial(self._with_part, at)
+            hint = "z depends on each of its inputs: add their parts."
+            yield Misconception("missing_path", partial(changed, 0), f"{part} is missing.", hint)
+            hint = "Check the minus signs of this derivative."
+            yield Misconception("sign", partial(changed, -1), f"{part} has the wrong sign.", hint)
         yield Misconception(
             "upstream_ignored",
             lambda *given: self.tangent(*given[:half], *(np.ones_like(v) for v in given[half:])),
@@ -127,6 +115,10 @@ class Tangents(Exercise):
             "This is the gradient (v @ J, reverse mode), but the exercise asks for the tangent J @ v.",
             "A tangent has the shape of z, and says how z changes; a gradient has the shape of the input.",
         )
+
+    def _with_part(self, at: int, times: int, *given: Any) -> Array:
+        """The tangent, with the part that comes from one of the inputs' tangents times a number."""
+        return self.tangent(*(times * v if k == at else v for k, v in enumerate(given)))
 
     def _gradient(self, *given: object) -> Any:
         half = len(self.inputs)
@@ -186,9 +178,8 @@ class Differentiable(Exercise):
         if not z.requires_grad:
             return "z does not require a gradient: the chain from the inputs was cut"
         with unobserved():
-            grads = grad(z, wanted, grad_outputs=tensor(case.g), allow_unused=True)
-        zeros = (np.zeros(t.shape) for t in wanted)
-        return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
+            grads = grad(z, wanted, grad_outputs=tensor(case.g), materialize_grads=True)
+        return [z.detach().numpy(), *grads]
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """The wrapper's list, value first; or the message that says why there is none."""

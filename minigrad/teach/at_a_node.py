@@ -21,18 +21,13 @@ from minigrad.teach.difference import Array
 from minigrad.teach.mistakes_of_ops import places_written
 from minigrad.teach.pairs import walked
 from minigrad.teach.recurrences import recurrences
-from minigrad.teach.uses import Graph, Use, called, dense, plan_of_node
+from minigrad.teach.uses import Graph, called, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
 FEW = 200  # pairs of steps between which the derivatives may be missing
 CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
 AT_A_NODE: Table = []
 REARRANGED: Table = []  # tried later: there are many orders
-
-
-def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
-    """For each node between x and the result, its uses: one for each operand that depends on x."""
-    yield from a.graph.edges_of.values()
 
 
 def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
@@ -58,7 +53,7 @@ def _for_all_operands(a: Answer) -> Places:
 
     Each rule is multiplied by g, the gradient of the operation's result.
     """
-    for use, *others in uses_of_each_node(a):
+    for use, *others in a.graph.edges_of.values():
         if not others and use.op is not None:
             continue  # the rule of a single operand is in the table
         g = np.asarray(a.graph.gradients[use.node])
@@ -66,14 +61,14 @@ def _for_all_operands(a: Answer) -> Places:
             yield {"use": use}
 
 
-@mistake_in(AT_A_NODE, "upstream_only")
+@mistake_in(AT_A_NODE, "upstream_only", several=True)
 def _to_all_operands(a: Answer) -> Places:
     """The incoming gradient of {op}{line} was passed on unchanged to each operand: the
     operation's derivatives are missing.
 
     Multiply g by the derivative of the operation with respect to each operand.
     """
-    for uses in uses_of_each_node(a):
+    for uses in a.graph.edges_of.values():
         use = uses[0]
         if len(uses) < 2 or not use.elementwise:
             continue
@@ -88,9 +83,8 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
     Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
-    uses = [
-        u for u in a.graph.paths if u.parent is a.target and u.op_name == "getitem" and not u.part
-    ]
+    parts = (u for u in a.graph.paths if u.op_name == "getitem" and not u.part)
+    uses = [u for u in parts if u.parent is a.target]
     if len(uses) < 3 or len(uses) < uses[0].fan_in:
         return
     read = [u.share() for u in uses]
@@ -126,7 +120,6 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
             if gives(a, (node, d.reshape(gradients[node].shape))):
                 use = next((u for u in graph.paths if u.node is one.states[-1]), graph.paths[0])
                 yield {"use": use, "n": graph.names.get(node, "a tensor")}
-                return
 
 
 @mistake_in(AT_A_NODE, "mask_missing")
@@ -135,14 +128,13 @@ def _one_branch(a: Answer) -> Places:
 
     The gradient of each entry goes to the branch that was chosen there.
     """
-    for both in uses_of_each_node(a):
+    for both in a.graph.edges_of.values():
         if both[0].op_name not in CHOICES or len(both) != 2:
             continue
         for taken, left in (both, both[::-1]):
-            everywhere = taken.fit(taken.g)
-            if everywhere is not None and gives(
-                a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)
-            ):
+            if (everywhere := taken.fit(taken.g)) is None:
+                continue
+            if gives(a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)):
                 yield {"use": both[0]}
 
 
@@ -152,7 +144,7 @@ def _write_ignored(a: Answer) -> Places:
 
     The gradient of an overwritten entry goes to the value that was written, and not to the old value.
     """
-    for uses in uses_of_each_node(a):
+    for uses in a.graph.edges_of.values():
         first, node = uses[0], uses[0].node
         if isinstance(node, CopySlices) and node.keeps and first.k == 0:
             g = a.graph.gradients[node]
@@ -179,7 +171,6 @@ def _through_detach(a: Answer) -> Places:
                 part = a.graph.part_through(t, times * d)
                 if part is not None and a.gives(a.right + part):
                     yield {"use": use, "n": n}
-                    return
 
 
 def _cut_off(a: Answer, c: Array) -> Iterator[tuple[str, Any, Array]]:
@@ -198,13 +189,13 @@ def _rules_exchanged(a: Answer) -> Places:
 
     Write down the rule of each operand next to its name.
     """
-    for uses in uses_of_each_node(a):
+    for uses in a.graph.edges_of.values():
         if len(uses) != 2 or uses[0].op_name in CHOICES:
             continue  # for a condition, that is the inverted mask
         x, y = uses
-        if x.passed.shape == y.passed.shape and gives(
-            a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)
-        ):
+        if x.passed.shape != y.passed.shape:
+            continue
+        if gives(a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)):
             yield {"use": x}
 
 
@@ -238,7 +229,6 @@ def _in_another_order(a: Answer) -> Places:
             turned = flipped and use.op_name == "getitem"  # like the weights of a window
             kinds = {"kind": "transposed", "also": ("exchanged",)} if turned else {}
             yield {"use": use, "n": n, **kinds}
-            return
 
 
 def _orders(nodes: list[Any]) -> Iterator[tuple[list[list[Any]], tuple[int, ...]]]:
@@ -281,7 +271,6 @@ def _another_engine(a: Answer) -> Places:
     ):  # fmt: skip
         if candidate is not None and a.gives(candidate):
             yield {"kind": kind, "n": words}
-            return
 
 
 def _breadth_first(graph: Graph, repeated: bool) -> list[Any]:
@@ -331,4 +320,3 @@ def _steps_skipped(a: Answer) -> Places:
         if np.shape(right) == np.shape(g):
             if gives(a, (node, np.asarray(g - right))):
                 yield {"use": use, "n": graph.names[node]}
-                return

@@ -24,7 +24,7 @@ Read question.py for what all exercises have, and trying.py for how a function i
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -35,8 +35,9 @@ from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
+from minigrad.teach.answer import Diagnosis, in_all
 from minigrad.teach.cases import Case, Shape, draw, in_layout, layouts, tolerance
-from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.misconceptions import Misconception, Seen
 from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
@@ -161,14 +162,3 @@ def diagnosed(program: Any, name: str, mine: object, g: Any) -> Diagnosis | None
         z, tensors[name], mine, gradient=tensor(g), name=name, namespace=tensors,
         rtol=1e-9, atol=1e-12,
     )  # fmt: skip
-
-
-def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
-    """The first diagnosis whose kind explains every case; None if there is none."""
-    told: list[Diagnosis] = []
-    for d in found:
-        if d is None:
-            return None
-        told.append(d)
-    kinds = [{d.kind, *d.also} for d in told]
-    return next((d for d in told if all(d.kind in also for also in kinds)), None)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
-from minigrad.teach.answer import Diagnosis, exchanged
+from minigrad.teach.answer import Asked, Diagnosis, exchanged
 from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import Difference, difference, real_array
 from minigrad.teach.report import Compared, Report
@@ -195,27 +195,14 @@ def _exchanges(
 ) -> dict[str, Diagnosis]:
     """Name -> diagnosis, for each pair of tensors whose gradients are swapped."""
     found: dict[str, Diagnosis] = {}
-    for ((one, _, mine), right), ((other, _, theirs), wanted) in combinations(
-        zip(named, rights, strict=True), 2
-    ):
+    pairs = combinations(zip(named, rights, strict=True), 2)
+    for ((one, _, mine), right), ((other, _, theirs), wanted) in pairs:
         if any(x is None or x is ... for x in (mine, theirs, right, wanted)):
             continue
         swapped = (difference(a, b, rtol, atol).ok for a, b in ((mine, wanted), (theirs, right)))
         if all(swapped):
             found[one] = found[other] = exchanged(one, other)
     return found
-
-
-class Asked(NamedTuple):
-    """A request for the gradient of z with respect to x: the arguments of `diagnose`."""
-
-    z: Any
-    x: Any
-    gradient: object
-    name: str
-    namespace: Mapping[str, Any]
-    rtol: float | None
-    atol: float | None
 
 
 def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:

@@ -25,9 +25,8 @@ z  = y1 * y2
 z += x2             # in place
 """
 BACKWARD = "z.backward(ones_like(z))\n"
-WALK = (
-    "\n" * EXAMPLE.count("\n") + "steps = list(tape.steps(z, ones_like(z)))"
-)  # the same, step by step
+# The same, step by step.
+WALK = "\n" * EXAMPLE.count("\n") + "steps = list(tape.steps(z, ones_like(z)))"
 SHAPE = (2, 3, 4)
 
 

@@ -30,7 +30,7 @@ from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import own_functions, whole  # noqa: F401  the first adds to a table
 from minigrad.teach.altered import altered, at_other_values
-from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.answer import Answer, Asked, Diagnosis, in_all
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number
@@ -82,7 +82,7 @@ def diagnose(
         return None
     try:
         with unobserved(), np.errstate(all="ignore"):
-            answer = Answer(z, x, mine, gradient, name, namespace or {}, rtol, atol)
+            answer = Answer(Asked(z, x, gradient, name, namespace or {}, rtol, atol), mine)
             found = _search(answer)
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right to a few digits only
@@ -111,27 +111,20 @@ def diagnose_function(
     'missing_path'
     """
     rng = np.random.default_rng(0)
-    first, kinds = None, None
-    for k in range(3):
-        arrays = [real_array(a).copy() for a in inputs]
-        if k:
-            arrays = [_beside(a, rng) for a in arrays]
+
+    def at(k: int) -> Diagnosis | None:
+        arrays = [_beside(real_array(a), rng) if k else real_array(a).copy() for a in inputs]
         tensors = [wrap(a.copy()) for a in arrays]
         tensors[wrt].requires_grad_()
-        found = diagnose(f(*tensors), tensors[wrt], mine(*arrays), name=name)
-        if found is None:
-            return None
-        first = first or found
-        here = {found.kind, *found.also}
-        kinds = here if kinds is None else kinds & here
-    assert first is not None and kinds is not None
-    return first if first.kind in kinds else None
+        return diagnose(f(*tensors), tensors[wrt], mine(*arrays), name=name)
+
+    return in_all(map(at, range(3)))
 
 
 def _beside(a: Array, rng: np.random.Generator) -> Array:
-    """Nearby numbers. An array of indices is returned unchanged."""
+    """Nearby numbers; for an array of indices, a copy."""
     if a.dtype.kind != "f":
-        return a
+        return a.copy()
     return (a * (1 + rng.uniform(0.05, 0.15, a.shape))).astype(a.dtype)
 
 

@@ -14,13 +14,7 @@ import numpy as np
 
 from minigrad.core.shapes import restore_axes
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import (
-    Passes,
-    Variant,
-    Variants,
-    mistake,
-    one_number,
-)
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
 from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ indices
@@ -305,9 +299,7 @@ def _transpose_of_a_product(use: Use) -> Variants:
     (A @ B).T  is  B.T @ A.T.
     """
     for a, b in _other_is_a_product(use):
-        if (
-            a.ndim > 1 and b.ndim > 1
-        ):  # ValueError: the matrices are not square, so the order cannot be wrong
+        if a.ndim > 1 and b.ndim > 1:  # not square: a ValueError, for the order cannot be wrong
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 

@@ -14,7 +14,7 @@ is tried at each place alone, then at all places. Students read the function's d
 The rows are tried with those of at_a_node.py. Read at_a_node.py first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
-from minigrad.teach.at_a_node import gives, uses_of_each_node
+from minigrad.teach.at_a_node import gives
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import TABLE, Mistake, Variant, message_and_hint
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
@@ -32,6 +32,7 @@ from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
 FORMULAS: list[Callable[[Answer], Iterator["Formula"]]] = []
+Rows = Iterable[tuple[str, str, Array]]  # of each mistake: kind, words for {n}, and an array
 
 
 class Formula(NamedTuple):
@@ -63,7 +64,7 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
                     break
 
     search.__doc__, search.__name__ = find.__doc__, find.__name__
-    OF_FORMULAS.append(("wrong_argument", search))
+    mistake_in(OF_FORMULAS, "wrong_argument", several=True)(search)
     FORMULAS.append(find)
     return find
 
@@ -100,7 +101,7 @@ def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
 
 def _of_two_functions(a: Answer, op_name: str) -> Iterator[tuple[Use, Use]]:
     """The two uses at f(x) * h(x) or f(x) / h(x), entry by entry."""
-    for uses in uses_of_each_node(a):
+    for uses in a.graph.edges_of.values():
         if len(uses) == 2 and uses[0].op_name == op_name and uses[0].parent is not uses[1].parent:
             if all(u.passed.shape == u.g.shape for u in uses):
                 yield uses[0], uses[1]
@@ -291,24 +292,16 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
             if np.allclose(z, log_softmax(x, axis=axis)):
                 yield _log_softmax(use, use.g, z, x, axis)
     elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-        p = softmax(x, axis=axis)
+        p, largest = softmax(x, axis=axis), x == np.max(x, axis, keepdims=True)
         d = [
             ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
             ("wrong_argument", "the scores are used instead of the softmax", wide * x),
             ("wrong_argument", "exp(x) is used instead of the softmax", wide * np.exp(x)),
-            (
-                "wrong_argument",
-                "the largest entry gets all of it, as with max",
-                wide * _largest(x, axis),
-            ),
+            ("wrong_argument", "the largest entry gets all of it, as with max", wide * largest),
             ("sign", "it is the softmax of -x", wide * softmax(-x, axis=axis)),
             *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
         ]
         yield _instead(use, wide * p, d, "g * softmax(x)")
-
-
-def _largest(x: Array, axis: Any) -> Array:
-    return np.asarray(x == np.max(x, axis, keepdims=True), x.dtype)
 
 
 DIAGONAL = "only the diagonal of the Jacobian was used"
@@ -335,17 +328,13 @@ def _softmax(
     def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
         return front * (g - times * np.sum(of, axis, keepdims=True))
 
-    n = p.size if axis is None else p.shape[axis]
+    n, total = p.size if axis is None else p.shape[axis], np.sum(g * p, axis, keepdims=True)
     d = [
         ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
         ("missing_path", "the part through the sum is missing", front * g),
         ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
         ("wrong_argument", "the p in the sum is missing", result(g)),
-        (
-            "wrong_argument",
-            "the p before the sum is missing",
-            result(g * p, times=0) - np.sum(g * p, axis, keepdims=True),
-        ),
+        ("wrong_argument", "the p before the sum is missing", front * g - total),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
@@ -378,10 +367,8 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
     for k in range(p.ndim):
         q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
-        d += [
-            ("reduction_axis", ANOTHER, g - v * w)
-            for v, w in ((p, turned), (q, turned), (q, total))
-        ]
+        changed = (g - v * w for v, w in ((p, turned), (q, turned), (q, total)))
+        d += [("reduction_axis", ANOTHER, passed) for passed in changed]
     return _instead(use, g - p * total, d, "g - p * sum(g)")
 
 
@@ -404,9 +391,10 @@ KINDS = "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wro
 TABLE += map(_row, KINDS.split())
 
 
-def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:
-    """A formula for what passes along an edge, with what passes by each mistake."""
-    return Formula(use, use.parent, [(kind, n, d - right) for kind, n, d in passed], words)
+def _instead(use: Use, right: Array, passed: Rows, words: str = "", times: Any = 1) -> Formula:
+    """A formula for what passes along an edge, with what passes by each mistake; times: a factor of all."""
+    wrong = [(kind, n, times * (d - right)) for kind, n, d in passed]
+    return Formula(use, use.parent, wrong, words)
 
 
 # ------------------------------------------------------------------ the scores of a loss
@@ -439,9 +427,8 @@ def _of_the_scores(a: Answer) -> Iterator[Formula]:
                 continue  # so are two numbers whose sum is 0, if each row has its weight
             if np.max(np.abs(g - each * rest)) <= near * size:
                 alone = use.fan_in == 1 and use.op_name in ("sigmoid", "exp")
-                mistakes = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
-                wrong = [(kind, words, each * (d - rest)) for kind, words, d in mistakes]
-                yield Formula(use, use.parent, wrong, name)
+                wrong = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
+                yield _instead(use, rest, wrong, name, times=each)
 
 
 def _losses(
@@ -460,9 +447,7 @@ def _losses(
     yield from (("x", x, None, y) for y in given)
 
 
-def _wrong_scores(
-    name: str, x: Array, p: Array, y: Array, alone: bool
-) -> Iterator[tuple[str, str, Array]]:
+def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
     """(kind, words, what stands there) for each mistake in  p - y;  alone: is p a step of its own?"""
     yield "missing_path", "y is missing", p
     yield "missing_path", f"{name} is missing", -y
@@ -553,13 +538,10 @@ def _weight_of_positives(a: Answer) -> Iterator[Formula]:
         p, w = sigmoid(x), weights[0]
         right, instead = (1 - y) * p - w * y * (1 - p), w * (1 - y) * p - y * (1 - p)
         wrong = [
-            (kind, words, negative[0].g * (d - right))
-            for kind, words, d in (
-                ("scale", "the factor is missing", p - y),
-                ("scale", "it multiplies the negative examples as well", w * (p - y)),
-                ("scale", "it multiplies the negative examples instead", instead),
-                ("scale", "it multiplies the target, and not the whole term", p - w * y),
-                ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
-            )
+            ("scale", "the factor is missing", p - y),
+            ("scale", "it multiplies the negative examples as well", w * (p - y)),
+            ("scale", "it multiplies the negative examples instead", instead),
+            ("scale", "it multiplies the target, and not the whole term", p - w * y),
+            ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
         ]
-        yield Formula(use, use.parent, wrong)
+        yield _instead(use, right, wrong, times=negative[0].g)

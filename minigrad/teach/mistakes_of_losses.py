@@ -39,15 +39,17 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
     if counts.all() or not counts.any():
         return None
     x, share = use.values["x"], counts.sum() / counts.size
-    classes = np.arange(x.shape[axis]).reshape(
-        [-1 if k == axis % x.ndim else 1 for k in range(x.ndim)]
-    )
-    rest = softmax(x, axis=axis) - (
-        np.expand_dims(target, axis) == classes
-    )  # or any index, such as -100
+    classes = _along(axis, x.ndim, np.arange(x.shape[axis]))
+    chosen = np.expand_dims(target, axis) == classes  # none for an ignored index, such as -100
+    rest = softmax(x, axis=axis) - chosen
     g = np.broadcast_to(use.g * np.max(weights), target.shape)
     everywhere = rest * np.expand_dims(g, axis)
     return [use.passed * share, everywhere, everywhere * share]
+
+
+def _along(axis: int, ndim: int, of_the_classes: Array) -> Array:
+    """A number for each class, along the axis of the classes."""
+    return np.expand_dims(of_the_classes, tuple(k for k in range(ndim) if k != axis % ndim))
 
 
 @mistake("scale", "cross_entropy")
@@ -87,7 +89,7 @@ def _weights_of_classes_misplaced(use: Use, weights: Array, target: Array, axis:
     soft, chosen, _ = parts_of_cross_entropy(use)
     for c in _class_weights(use, weights, target):
         w = np.expand_dims(c[np.where(weights != 0, target, 0)], axis)
-        columns = c.reshape([-1 if k == axis % soft.ndim else 1 for k in range(soft.ndim)])
+        columns = _along(axis, soft.ndim, c)
         words = "each class is multiplied by its own weight, and not each row by that of its target"
         yield Variant(use.passed / w * columns, words)
         yield Variant(soft / w - chosen, "the softmax is not multiplied by them")
@@ -150,10 +152,9 @@ def _degrees_of_freedom(use: Use) -> Variants:
     if use.op_name in ("div", "mul"):  # a sum, divided by hand
         for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
+                words = f"{here}, and your gradient by {other}"
                 if other > 0 and abs(c * here - 1) < 1e-6:
-                    yield Variant(
-                        use.passed * here / other, f"{here}, and your gradient by {other}"
-                    )
+                    yield Variant(use.passed * here / other, words)
             if c and use.op_name == "div":  # by another number, such as the sum of a mask
                 words = f"{1 / c:g}, and your gradient by {entries}"
                 yield Variant(use.passed / c / entries, words)
@@ -172,8 +173,6 @@ def _variance_not_divided(use: Use) -> Passes:
 
     The derivative of a mean is 1/n for each entry.
     """
-    if not use.g.size:
-        return None
     m = use.passed.size / use.g.size - float(use.values.get("correction", 1))
     return [Variant(use.passed * m, f"{m:g}")] if m > 1 else None
 

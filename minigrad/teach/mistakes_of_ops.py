@@ -6,6 +6,7 @@ Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -151,48 +152,50 @@ def _divided_or_multiplied(use: Use) -> Variants:
         yield Variant(use.fit(use.g * other), "multiplied, and not divided,")
 
 
-@mistake("wrong_argument", "tanh sigmoid exp softplus logsigmoid abs elu gelu silu mish hardswish")
+ACTIVATIONS = "gelu silu mish hardswish"  # x times a function of x
+# What is often taken for the derivative of z = f(x), with the words for {n}.
+INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
+    "tanh": [
+        (lambda x, z: 1 - z, "1 - z**2: the square is missing"),
+        (lambda x, z: (1 - z) ** 2, "1 - z**2; yours is (1 - z)**2"),
+        (lambda x, z: z * (1 - z), "1 - z**2; yours is that of sigmoid"),
+        (lambda x, z: np.sqrt(1 - z**2), "1 - z**2; yours is its root, 1 / cosh(x)"),
+    ],
+    "sigmoid": [
+        (lambda x, z: z, "z * (1 - z): the second factor is missing"),
+        (lambda x, z: 1 - z, "z * (1 - z): the first factor is missing"),
+        (lambda x, z: 1 - z**2, "z * (1 - z); yours is that of tanh"),
+        (lambda x, z: z * z, "z * (1 - z): z is there instead of 1 - z"),
+        (lambda x, z: (1 - z) ** 2, "z * (1 - z): 1 - z is there instead of z"),
+    ],
+    "exp": [
+        (lambda x, z: z * z, "exp(x); yours is exp(2 * x)"),
+        (lambda x, z: np.sqrt(z), "exp(x); yours is exp(x / 2)"),
+    ],
+    "abs": [(lambda x, z: x, "the sign of x; yours is x itself")],
+    "softplus": [(lambda x, z: np.expm1(z), "a sigmoid: the denominator is missing")],
+}
+
+
+@mistake("wrong_argument", "tanh sigmoid exp softplus logsigmoid abs elu", ACTIVATIONS)
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
     Write the function out, differentiate that, and write the derivative in terms of z or of x.
     """
-    if use.op_name == "tanh":
-        yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
-        yield Variant(use.g * (1 - z) ** 2, "1 - z**2; yours is (1 - z)**2")
-        yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
-        yield Variant(use.g * np.sqrt(1 - z**2), "1 - z**2; yours is its root, 1 / cosh(x)")
-    elif use.op_name == "abs":
-        yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
-    elif use.op_name == "elu":
-        x, below = use.values["x"], "alpha * exp(x) where x < 0"
-        for d, words in (
-            (z, "the function itself"),
-            (np.exp(x), "exp(x)"),
-            (0 * x + z.min(), "a number"),
-        ):
+    x = use.values.get("x")
+    for derivative, words in INSTEAD.get(use.op_name, ()):
+        yield Variant(use.g * derivative(x, z), words)
+    if use.op_name == "elu" and x is not None:
+        below = "alpha * exp(x) where x < 0"
+        rows = ((z, "the function itself"), (np.exp(x), "exp(x)"), (0 * x + z.min(), "a number"))
+        for d, words in rows:
             yield Variant(np.where(x > 0, use.passed, use.g * d), f"{below}; yours is {words}")
-    elif use.op_name == "exp":
-        yield Variant(use.g * z * z, "exp(x); yours is exp(2 * x)")
-        yield Variant(use.g * np.sqrt(z), "exp(x); yours is exp(x / 2)")
-    elif use.op_name in ("gelu", "silu", "mish", "hardswish"):
-        x = use.values["x"]
+    elif use.op_name in ACTIVATIONS.split() and x is not None:
         d = (use.passed - _factor_beside_x(use, x)) / x
         yield Variant(d, "h(x) + x * h'(x)  for  z = x * h(x); yours is h'(x)")
-    elif use.op_name in ("softplus", "logsigmoid"):
-        p = use.share()
-        if use.op_name == "softplus":
-            yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
-        yield Variant(
-            None if p is None else use.g * p * (1 - p),
-            "a sigmoid; yours is the derivative of that sigmoid",
-        )
-    else:
-        yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
-        yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
-        yield Variant(use.g * (1 - z**2), "z * (1 - z); yours is that of tanh")
-        yield Variant(use.g * z * z, "z * (1 - z): z is there instead of 1 - z")
-        yield Variant(use.g * (1 - z) ** 2, "z * (1 - z): 1 - z is there instead of z")
+    elif use.op_name in ("softplus", "logsigmoid") and (p := use.share()) is not None:
+        yield Variant(use.g * p * (1 - p), "a sigmoid; yours is the derivative of that sigmoid")
 
 
 @mistake("wrong_argument")
@@ -244,7 +247,7 @@ def _sign_in_the_formula(use: Use, z: Array) -> Passes:
     return use.g * (1 + z**2 if use.op_name == "tanh" else z * (1 + z))
 
 
-@mistake("missing_path", "gelu silu mish hardswish")
+@mistake("missing_path", ACTIVATIONS)
 def _half_of_an_activation(use: Use, x: Array) -> Passes:
     """{op}{line} is x times a function of x, and your gradient has only one of the two terms of
     the product rule.
@@ -255,7 +258,7 @@ def _half_of_an_activation(use: Use, x: Array) -> Passes:
     return [first, use.passed - first]
 
 
-@mistake("sign", "gelu silu mish hardswish")
+@mistake("sign", ACTIVATIONS)
 def _sign_in_an_activation(use: Use, x: Array) -> Passes:
     """{op}{line} is x times a function of x, and the second term of the product rule has the
     wrong sign.
@@ -448,10 +451,7 @@ def _overwritten(use: Use) -> Passes:
     An overwritten entry no longer affects the result: its gradient is 0.
     """
     # x[0] = y: the old value of x[0] gets no gradient.
-    if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
-        return None
-    written = places_written(use)
-    return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
+    return _overwriting(use)[0]
 
 
 @mistake("mask_missing")
@@ -470,10 +470,21 @@ def _only_overwritten(use: Use) -> Passes:
 
     An overwritten entry no longer affects the result; the others do.
     """
+    g, written = _overwriting(use)
+    return g * written
+
+
+def _overwriting(use: Use) -> tuple[Array, Array]:
+    """The gradient that arrives at a tensor with a part that was overwritten, and where that part is.
+
+    Raises LookupError if the operation does not overwrite a part; then no mistake is found.
+    """
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
-        return None
+        raise LookupError
     written = places_written(use)
-    return None if np.any(use.passed[written]) else use.graph.gradients[use.node] * written
+    if np.any(use.passed[written]):
+        raise LookupError
+    return np.asarray(use.graph.gradients[use.node]), written
 
 
 def places_written(use: Use) -> Array:
@@ -506,12 +517,9 @@ def _ties(use: Use, x: Array) -> Passes:
     if use.op_name in EXTREMES:
         return _ties_of_a_reduction(use, x)
     if use.op_name in OF_TWO:
-        if "y" not in use.values:
-            return None
         equal = np.equal(x, use.values["y"]) & np.ones(g.shape, bool)
-        one_sided = np.where(
-            equal, 0, passed if passed.shape == g.shape else np.asarray(use.wide())
-        )
+        wide = passed if passed.shape == g.shape else np.asarray(use.wide())
+        one_sided = np.where(equal, 0, wide)
         return [use.fit(one_sided), use.fit(one_sided + equal * g)]
     if use.op_name in CLAMPS:
         bounds = [use.values.get(b) for b in ("a", "b", "min_val", "max_val")]
@@ -522,9 +530,7 @@ def _ties(use: Use, x: Array) -> Passes:
 
 def _ties_of_a_reduction(use: Use, x: Array) -> Variants:
     """The gradient goes to all ties, or is shared by them, or goes to the first or last one."""
-    axis, wide = use.values.get("axis"), use.widened()
-    if wide is None:
-        return
+    axis, wide = use.values.get("axis"), np.asarray(use.widened())
     whole = axis is None or (isinstance(axis, tuple) and len(axis) == x.ndim)
     over = None if whole else axis
     best = (np.max if use.op_name in ("amax", "max") else np.min)(x, axis=over, keepdims=True)

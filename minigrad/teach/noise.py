@@ -30,12 +30,8 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
     if size == 0 or worst == 0:
         return
     # A mistake in a term with a small weight changes few digits.
-    least = min((c for c in a.graph.factors if c < 0.1), default=1.0)
-    if (
-        worst <= 1e-3 * least * size
-        or _rounded(a, worst, size)
-        or _one_sided(a, error, worst, size)
-    ):
+    near = 1e-3 * size * min((c for c in a.graph.factors if c < 0.1), default=1.0)
+    if worst <= near or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
         digits = max(int(-np.log10(worst / size)), 0)
         right_to = f"{digits} digit{'s' * (digits != 1)}" if digits else "less than one digit"
         yield nowhere(
@@ -65,11 +61,8 @@ def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
                 second[k] = 0 if row is None else row.array.reshape(-1)[k]
     except (AutogradError, NotImplementedError, RuntimeError):
         return False
-    return any(
-        np.max(np.abs(error.reshape(-1) - h / 2 * second)) < 0.1 * worst
-        for step in STEPS
-        for h in (step, -step)
-    )
+    errors = (h / 2 * second for step in STEPS for h in (step, -step))
+    return any(np.max(np.abs(error.reshape(-1) - one)) < 0.1 * worst for one in errors)
 
 
 def _rounded(a: Answer, worst: float, size: float) -> bool:

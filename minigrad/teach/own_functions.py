@@ -40,7 +40,6 @@ def _in_ones_own_function(a: Answer) -> Places:
                 passed = use.fit(array)
                 if passed is not None and gives(a, (use.parent, passed - use.passed)):
                     yield {"kind": kind, "use": use, "n": words}
-                    return
 
 
 class _Constants:
@@ -117,12 +116,9 @@ def _wrong_results(line: Any, values: dict[int, Any]) -> Wrong:
             kind = "scale" if np.size(values[dropped]) == 1 else "wrong_argument"
             yield kind, words, _like(values[kept], z)
     elif name in ("sum", "mean"):
-        n, other = np.size(x) / np.size(z), "mean" if name == "sum" else "sum"
-        yield (
-            "mean_for_sum",
-            f"a {other} stands in place of a {name}",
-            z / n if name == "sum" else z * n,
-        )
+        n = np.size(x) / np.size(z)
+        other, instead = ("mean", z / n) if name == "sum" else ("sum", z * n)
+        yield "mean_for_sum", f"a {other} stands in place of a {name}", instead
         for axis in (None, *range(np.ndim(x))) if line.settings.get("axis") is not None else ():
             instead = line.op.forward(x, **{**line.settings, "axis": axis})
             yield "reduction_axis", f"a {name} is taken along another axis", instead

@@ -21,15 +21,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.teach.all_mistakes import known_mistakes
+# Each adds its mistakes to the table.
+from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_ops  # noqa: F401
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, variants
+from minigrad.teach.mistakes import ORDER, TABLE, Mistake, message_and_hint, variants
 from minigrad.teach.recurrences import repeated_uses
 from minigrad.teach.uses import Use, by_node, called, constant_factor
 from minigrad.teach.whole import Table, recognized
@@ -50,6 +51,13 @@ IN_STEPS = {*PER_OPERATION, "double_counted", "broadcast_not_summed", "scale"}
 
 SCALED = Mistake("scale", "The constant factor of {op}{line} is missing.",
                  "Each rule is multiplied by it.", (), lambda use: None)  # fmt: skip
+
+
+@cache
+def known_mistakes() -> list[Mistake]:
+    """The whole table, in search order; within a kind, in the order of the files."""
+    return sorted(TABLE, key=lambda row: ORDER[row.kind])
+
 
 # ------------------------------------------------------------------ at one place
 
@@ -194,9 +202,8 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                 if time.thread_time() > until:
                     return
                 if a.gives(walked(a, partial(_reading, name, there))):
-                    yield a.found(
-                        *message_and_hint(off_by_one), kind="wrong_argument", use=uses[0], n=n
-                    )
+                    said = message_and_hint(off_by_one)
+                    yield a.found(*said, kind="wrong_argument", use=uses[0], n=n)
                     return
 
 

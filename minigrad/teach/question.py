@@ -20,6 +20,7 @@ from html import escape
 from typing import Any
 
 from minigrad.core import display
+from minigrad.tape.names import namespace_of
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.arguments import check_declaration
 from minigrad.teach.report import Report
@@ -106,12 +107,10 @@ class Question(metaclass=_Declares):
         By default it also tries the author's wrong answers, if there are any: ValueError if one
         does not get its diagnosis.
         """
-        frame = sys._getframe(1)
         if answer is None:
             for wrong in self.wrongs:
                 self._expect(wrong)
-            namespace = {**frame.f_globals, **frame.f_locals}
-            answer = namespace.get(self.name)
+            answer = namespace_of(sys._getframe(1)).get(self.name)
         rows = list(self.rows(answer))
         remarks = list(self._remarks(answer, rows))
         parts = self.parts_with_points()

@@ -84,12 +84,9 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
                 found[tuple(nodes), position] = group
                 # a loop in a loop, such as the stages of each step: all of its steps
                 found.setdefault(((alike, way, back), position), {}).update(group)
-    groups = {
-        frozenset(map(id, group)): (list(group), isinstance(place[0], tuple))
-        for place, group in found.items()
-        if len(group) > 1
-    }
-    return list(groups.values())
+    several = ((place, group) for place, group in found.items() if len(group) > 1)
+    of_steps = {frozenset(map(id, g)): (list(g), isinstance(p[0], tuple)) for p, g in several}
+    return list(of_steps.values())
 
 
 def corresponding(graph: Graph, states: Sequence[Any]) -> dict[tuple[int, ...], list[Any]]:
@@ -115,11 +112,9 @@ def _way(graph: Graph, node: Node, end: Node) -> Way | None:
     ways: dict[Any, Way] = {node: ()}
     for here in (reached := [node]):
         for position, parent in graph.operands.get(here, {}).items():
-            if (
-                isinstance(parent, Node)
-                and parent not in ways
-                and parent.queue_key <= end.queue_key
-            ):
+            if not isinstance(parent, Node) or parent in ways:
+                continue
+            if parent.queue_key <= end.queue_key:
                 ways[parent] = (*ways[here], (op_name(here), position))
                 reached.append(parent)
     return ways.get(end)

@@ -167,10 +167,9 @@ def _summary(rows: Sequence[CheckRow], counted: str) -> str:
         return "no answer yet"
     if n == 1:
         return "right" if right else "not right yet"
-    verb = "is" if right == 1 else "are"
-    return (
-        f"all {n} {counted} are right" if right == n else f"{right} of {n} {counted} {verb} right"
-    )
+    if right == n:
+        return f"all {n} {counted} are right"
+    return f"{right} of {n} {counted} {'is' if right == 1 else 'are'} right"
 
 
 class ChecksFailed(AssertionError):

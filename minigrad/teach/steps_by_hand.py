@@ -51,11 +51,11 @@ RULES: dict[str, Any] = {
     "largest_of": lambda c: 1.0,  # amsgrad takes the largest v, divided by this
     "correct_m": lambda beta, t: 1 - beta**t,
     "correct_v": lambda beta, t: 1 - beta**t,
-    "divisor": lambda v, c, eps: (
-        np.sqrt(v / c) + eps
-    ),  # for the average v, which is too small by the factor c
+    # for the average v, which is too small by the factor c
+    "divisor": lambda v, c, eps: np.sqrt(v / c) + eps,
     "keeps": lambda m, c: m,  # the part of an average that is kept for the next step
     "forgets": "",  # the state that is not kept for the next step
+    "first_step": 1,  # from here on, Adagrad's rate decays
 }
 COMMON = {**RULES, "maximize": False, "weight_decay": 0, "decoupled_weight_decay": False}
 MOMENTUM = {**COMMON, "momentum": 0, "dampening": 0, "nesterov": False}
@@ -114,23 +114,14 @@ def not_corrected(beta: float, t: int) -> float:
 
 
 OF_RMSPROP = {**MOMENTUM, "correct_v": not_corrected, "lr": 1e-2, "alpha": 0.99, "eps": 1e-8}
+OF_ADAGRAD = {**COMMON, "lr": 1e-2, "eps": 1e-10, "lr_decay": 0, "initial_accumulator_value": 0}
 OF_ADAM = {**COMMON, "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "amsgrad": False}
 # name -> one step of the update, and the settings that it has by default
 UPDATES: dict[str, tuple[Callable[..., Any], Settings]] = {
     "SGD": (sgd, {**MOMENTUM, "lr": 1e-3}),
     "Adam": (adam, OF_ADAM),
     "AdamW": (adam, {**OF_ADAM, "weight_decay": 1e-2, "decoupled_weight_decay": True}),
-    "Adagrad": (
-        adagrad,
-        {
-            **COMMON,
-            "lr": 1e-2,
-            "eps": 1e-10,
-            "lr_decay": 0,
-            "first_step": 1,
-            "initial_accumulator_value": 0,
-        },
-    ),
+    "Adagrad": (adagrad, OF_ADAGRAD),
     "RMSprop": (rmsprop, {**OF_RMSPROP, "centered": False}),
 }
 
@@ -140,14 +131,14 @@ class Slip(NamedTuple):
 
     kind      its name
     of        the optimizers in which it can be made
-    changes   a function from the right settings to the settings and rules that change
+    changes   the settings and rules that change; or a function that returns them, from the right ones
     message   the message to the student
     hint      what to do about it
     """
 
     kind: str
     of: str
-    changes: Callable[[Settings], Settings]
+    changes: Settings | Callable[[Settings], Settings]
     message: str
     hint: str
 
@@ -177,7 +168,8 @@ def by_hand(
 def changed(s: Settings, grads: Sequence[Array], mistake: Slip | None) -> dict[str, Any]:
     """The settings and the gradients, with the changes of a mistake."""
     s = {**s, "grads": grads}
-    return s if mistake is None else {**s, **mistake.changes(s)}
+    changes = {} if mistake is None else mistake.changes
+    return {**s, **(changes(s) if callable(changes) else changes)}
 
 
 def settings_of_steps(settings: Settings, n: int) -> list[dict[str, Any]]:

@@ -201,10 +201,8 @@ def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Ki
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
     """Compare strings, booleans, numbers, and lists of them. Floats may differ by rounding."""
-    both = mine, right
-    floats = all(isinstance(one, int | float) for one in both) and not all(
-        isinstance(one, int) for one in both
-    )
+    numbers = isinstance(mine, int | float) and isinstance(right, int | float)
+    floats = numbers and not (isinstance(mine, int) and isinstance(right, int))
     try:
         same = alike(mine, right) if floats else mine == right
         same = bool(same) and isinstance(mine, bool) == isinstance(right, bool)

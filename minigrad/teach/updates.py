@@ -10,7 +10,6 @@ such as the formula of a paper, of another library, or a common slip (mistakes_o
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +22,6 @@ from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTE
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.steps_by_hand import (
     UPDATES,
-    Settings,
     Slip,
     by_hand,
     changed,
@@ -246,7 +244,7 @@ def diagnose_update(
         found = found or [slip for slip in FACTORS if same(steps(slip))]
         if not found:
             given = {**UPDATES[name][1], **settings} if name in UPDATES else settings
-            return _other_lengths(given, steps, start, yours)
+            return _other_lengths(given, steps, start, grads, yours)
     first = found[0]
     also = tuple(dict.fromkeys(slip.kind for slip in found if slip.kind != first.kind))
     return nowhere(first.kind, first.message, first.hint, also)
@@ -256,6 +254,7 @@ def _other_lengths(
     settings: Mapping[str, Any],
     steps: Callable[[Slip], list[Any]],
     start: Any,
+    grads: Sequence[Any],
     yours: Sequence[Any],
 ) -> Diagnosis | None:
     """Steps in the right direction, with learning rates of their own; None if they have another direction."""
@@ -264,11 +263,8 @@ def _other_lengths(
         return None  # a single number has only one direction
     rates: list[float] = []
     for before, after in pairwise([start, *yours]):
-        changes = {"lr": [*rates, 1.0]}
-        moves = np.diff(
-            [start, *steps(Slip("", "", partial(_first_steps, changes), "", ""))], axis=0
-        )
-        d = moves[-1]
+        so_far = {"lr": [*rates, 1.0], "grads": grads[: len(rates) + 1]}
+        d = np.diff([start, *steps(Slip("", "", so_far, "", ""))], axis=0)[-1]
         rates.append(float(d @ (after - before) / (d @ d)) if np.any(d) else 0.0)
         if not difference(after, before + rates[-1] * d).ok:
             return None
@@ -278,10 +274,6 @@ def _other_lengths(
     alike = np.ptp(np.divide(rates, given)) < 1e-6
     also = ("bias_correction",) if "betas" in settings else ()
     return nowhere("scale" if alike else "lr_schedule", message, hint, also)
-
-
-def _first_steps(changes: Settings, s: Settings) -> Settings:
-    return {**changes, "grads": s["grads"][: len(changes["lr"])]}
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:

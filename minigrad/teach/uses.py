@@ -146,11 +146,9 @@ class Use:
         if self.op_name != "mul" or keep is None or not np.ndim(keep) or len(self.origins) > 1:
             return False
         shape = self.passed.shape
-        if (
-            keep.size < 2
-            or self.g.shape != shape
-            or np.broadcast_shapes(keep.shape, shape) != shape
-        ):
+        if keep.size < 2 or self.g.shape != shape:
+            return False
+        if np.broadcast_shapes(keep.shape, shape) != shape:
             return False
         kinds = np.unique(keep)
         return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
@@ -293,26 +291,15 @@ class Graph:
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.variables = {n: t for n, t in dense.items() if t.requires_grad}
-        self.known = self._known(namespace)
+        self.known = self._known(dense.values())
         self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
-        self.tensors += [
-            (
-                f"the result of {called(node)}{self.whereabouts(node)}"
-                if isinstance(node, Node)
-                else "another leaf",
-                value,
-            )
-            for node, value in self.known.items()
-            if node not in self.names
-        ]
+        steps = ((node, value) for node, value in self.known.items() if node not in self.names)
+        self.tensors += [(self.called(node), value) for node, value in steps]
 
-    def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
+    def _known(self, tensors: Iterable[Tensor]) -> dict[AnyNode, Array]:
         """node -> the value of its tensor, if something still refers to it."""
-        known: dict[AnyNode, Array] = {}
-        for tensor in namespace.values():
-            if isinstance(tensor, Tensor) and tensor.node is not None and not tensor.is_sparse:
-                known[tensor.node] = tensor.array
+        known: dict[AnyNode, Array] = {t.node: t.array for t in tensors if t.node is not None}
         for node in self.nodes:
             if isinstance(node, AccumulateGrad):
                 known[node] = node.variable.array
@@ -411,6 +398,12 @@ class Graph:
         """node -> its edges that lead to the target."""
         return by_node(self.paths)
 
+    def called(self, node: AnyNode) -> str:
+        """The name of the student's tensor that the node computes, or which result it is."""
+        if isinstance(node, Node):
+            return self.names.get(node) or f"the result of {called(node)}{self.whereabouts(node)}"
+        return self.names.get(node, "another leaf")
+
     def whereabouts(self, node: AnyNode) -> str:
         """Which of the student's tensors the node computes, or leads to: " (which gives h)"; or ""."""
         words = "which gives"
@@ -476,18 +469,25 @@ class Graph:
                 values.setdefault(f"{name}_turned", False)
         return values
 
-    def _walk(self) -> tuple[dict[AnyNode, Array], list[Use]]:
-        """One right pass: the gradient of each node, and all uses."""
-        gradients: dict[AnyNode, Array] = {self.root: self.seed}
-        uses = []
-        for node, k, parent, d in self._pass(gradients, set(self.nodes)):
+    def _walk_back(self) -> None:
+        """One right pass: the gradient of each node, all uses, and those that lead to the target."""
+        self.__dict__.pop("edges_of", None)  # those of a copy are others
+        self.gradients: dict[AnyNode, Array] = {self.root: self.seed}
+        self.uses: list[Use] = []
+        for node, k, parent, d in self._pass(self.gradients, set(self.nodes)):
             if isinstance(d, np.ndarray | np.generic):
-                g, d = gradients[node], np.asarray(d)
-                uses.append(Use(self, node, k, parent, g, d))
+                g, d = self.gradients[node], np.asarray(d)
+                self.uses.append(Use(self, node, k, parent, g, d))
                 if isinstance(node, CopySlices) and node.keeps and k == 0:
                     if node.write.plan.needs[0]:
-                        uses.append(Use(self, node, k, parent, g, d, part=True))
-        return gradients, uses
+                        self.uses.append(Use(self, node, k, parent, g, d, part=True))
+        self.fan_in = Counter(use.parent for use in self.uses if not use.part)
+        self.paths: list[Use] = []  # the nearest first
+        self.leading: set[AnyNode] = {self.target}  # nodes from which something reaches the target
+        for use in sorted(self.uses, key=lambda u: u.node.queue_key, reverse=True):
+            if use.parent in self.leading:
+                self.leading.add(use.node)
+                self.paths.append(use)
 
     def _pass(
         self, gradients: dict[AnyNode, Array], among: set[AnyNode], end: AnyNode | None = None
@@ -521,12 +521,6 @@ class Graph:
             if by_a_constant or use.op_name in ("add", "sub", "neg", "mean", "sum"):
                 above.append(use.parent)
 
-    def _walk_back(self) -> None:
-        self.__dict__.pop("edges_of", None)  # those of a copy are others
-        self.gradients, self.uses = self._walk()
-        self.paths, self.leading = self._paths()
-        self.fan_in = Counter(use.parent for use in self.uses if not use.part)
-
     def changes(self, start: AnyNode, change: Array) -> dict[AnyNode, Array]:
         """The effect of a change of the gradient at `start` on the gradients of the nodes after it."""
         changed: dict[AnyNode, Array] = {start: change}
@@ -543,16 +537,6 @@ class Graph:
             return self.walk_back(t.node, g.astype(t.dtype))
         below = Graph(t, g, {}, self.target)
         return below.gradients.get(self.target)
-
-    def _paths(self) -> tuple[list[Use], set[AnyNode]]:
-        """The uses and the nodes from which something reaches the target, the nearest first."""
-        leading: set[AnyNode] = {self.target}
-        found = []
-        for use in sorted(self.uses, key=lambda u: u.node.queue_key, reverse=True):
-            if use.parent in leading:
-                leading.add(use.node)
-                found.append(use)
-        return found, leading
 
 
 def by_node(uses: Iterable[Use]) -> dict[AnyNode, list[Use]]:

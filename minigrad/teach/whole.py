@@ -7,9 +7,10 @@
     SUBSTITUTED    another tensor's value in a derivative
     STOPPED        the chain rule, stopped several steps too early
 
-These are tables, with a function for each mistake. For each place where the mistake gives exactly
-the student's numbers, the function yields arguments for Answer.found: `use`, the place, and words
-for the message. Students read its docstring. Read mistakes.py first.
+These are tables, with a function for each mistake. For a place where the mistake gives exactly the
+student's numbers, the function yields arguments for Answer.found: `use`, the place, and words for
+the message. One place is enough, unless it was added with several=True. Students read its
+docstring. Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ from minigrad.teach.uses import MISFITS, Use, constant_factor
 
 Places = Iterator[dict[str, Any]]
 Search = Callable[[Answer], Places]
-Table = list[tuple[str, Search]]  # kind, function
+Table = list[tuple[str, Search, bool]]  # kind, function, whether we look for several places
 
 WRONG_SHAPE: Table = []
 BROADCAST: Table = []
@@ -50,11 +51,11 @@ STOPPED: Table = []
 NEAREST = 40  # the number of uses at which we try the values of other tensors
 
 
-def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
-    """Add a function to a table, as a mistake of this kind."""
+def mistake_in(table: Table, kind: str, several: bool = False) -> Callable[[Search], Search]:
+    """Add a function to a table, as a mistake of this kind; several: are all of its places diagnoses?"""
 
     def add(search: Search) -> Search:
-        table.append((kind, search))
+        table.append((kind, search, several))
         return search
 
     return add
@@ -62,9 +63,9 @@ def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
 
 def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
     """The diagnoses of those mistakes in a table that give the student's numbers."""
-    for kind, search in table:
+    for kind, search, several in table:
         with suppress(*MISFITS):
-            for words in search(a):
+            for words in islice(search(a), None if several else 1):
                 yield a.found(*message_and_hint(search), **{"kind": kind, **words})
 
 
@@ -172,7 +173,7 @@ def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
             yield _Broadcast(use, wide, use.summed_axes(wide))
 
 
-@mistake_in(BROADCAST, "broadcast_not_summed")
+@mistake_in(BROADCAST, "broadcast_not_summed", several=True)
 def _left_out(a: Answer) -> Places:
     """A value that depends on {x} was broadcast to {wide} in {op}{line}, and its gradient was not
     summed.
@@ -184,7 +185,7 @@ def _left_out(a: Answer) -> Places:
             yield {"use": b.use, "wide": str(b.wide.shape), "along": _in_words(b.axes)}
 
 
-@mistake_in(BROADCAST, "reduction_axis")
+@mistake_in(BROADCAST, "reduction_axis", several=True)
 def _along_other_axes(a: Answer) -> Places:
     """A value that depends on {x} was broadcast along {along} in {op}{line}, and its gradient was
     summed along {done}.
@@ -225,7 +226,6 @@ def _not_summed_before_a_reduction(a: Answer) -> Places:
                 if effect is not None and a.gives(a.right + effect):
                     words = {"wide": str(wide.shape), "along": _in_words(axes)}
                     yield {"use": use, "n": after.op_name, **words}
-                    return
 
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
@@ -240,7 +240,6 @@ def _never_summed(a: Answer) -> Places:
             n = a.mine.size // max(a.right.size, 1)
             use = next((u for u in a.graph.paths if u.parent is a.target), None)
             yield {"use": use, "n": str(n), "along": _in_words(axes)}
-            return
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[tuple[Any, Any]]:
@@ -328,7 +327,6 @@ def _scaled(a: Answer) -> Places:
                 twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
                 also = (*twice, *(("mean_for_sum",) if n in sizes else ()))
                 yield {"n": fraction_of(times), "also": also}
-                return
 
 
 @mistake_in(IN_ALL, "transposed")
@@ -387,7 +385,6 @@ def _of_another_tensor(a: Answer) -> Places:
             way = f": the derivative of {name} with respect to {a.name} is missing" if here else ""
             also = ("forgot_inner" if inside_a_curve(here) else "upstream_only",) if here else ()
             yield {"n": name, "way": way, "node": None if leaf else node, "also": also}
-            return
 
 
 @mistake_in(SUBSTITUTED, "wrong_argument")
@@ -412,7 +409,6 @@ def _another_value(a: Answer) -> Places:
             if a.target in effect and a.gives(a.right + effect[a.target]):
                 meant = next((m for m, v in a.graph.tensors if v is value), "another value")
                 yield {"use": use, "n": n, "m": meant}
-                return
 
 
 @mistake_in(STOPPED, "other_variable")
@@ -433,7 +429,6 @@ def _another_gradient(a: Answer) -> Places:
             effect = use.changes(np.sum(passed, 0))
             if a.target in effect and a.gives(a.right + effect[a.target]):
                 yield {"use": use, "n": name}
-                return
 
 
 @mistake_in(SUBSTITUTED, "stale_value")
@@ -454,7 +449,6 @@ def _after_the_update(a: Answer) -> Places:
         if lr > 0 and a.gives(a.right - lr * np.asarray(d)):
             n = a.graph.names.get(node, "the other factor")
             yield {"use": use, "n": n, "m": f"{lr:.4g}"}
-            return
 
 
 @mistake_in(STOPPED, "wrong_argument")
@@ -475,7 +469,6 @@ def _another_power(a: Answer) -> Places:
                 effect = use.changes(d)
                 if a.target in effect and a.gives(a.right + effect[a.target]):
                     yield {"use": use, "n": f"{words} {n}"}
-                    return
 
 
 @mistake_in(STOPPED, "extra_term")
@@ -492,7 +485,6 @@ def _regularizer(a: Answer) -> Places:
         c = float(f"{np.sum(d * term) / np.sum(term * term):.2g}")
         if c > 0 and a.gives(a.right + c * term):  # others come from a term that is there
             yield {"n": f"{c:g} * {words}"}
-            return
 
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
@@ -513,7 +505,6 @@ def _tangent(a: Answer) -> Places:
             continue
         if a.same(pushed) or (k == 0 and np.any(seed != 1) and a.same(pushed * seed)):
             yield {}
-            return
 
 
 def _jvp(a: Answer, v: Any) -> Any:
@@ -549,7 +540,6 @@ def _a_value(a: Answer) -> Places:
     for n, value in a.graph.tensors:
         if not a.few and not tells_nothing(value) and a.same(value):
             yield {"n": n, "also": ("upstream_only",)}
-            return
 
 
 @mistake_in(STOPPED, "upstream_only")
