@@ -25,7 +25,7 @@ from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.compat.old_programs import deprecated_qr, triangular_solve
 from minigrad.core.tensor import Tensor
 
-LAYERS = "nn nn.convolution nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
+LAYERS = "nn nn.convolution nn.lazy nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
 LAYERS += "nn.attention compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {

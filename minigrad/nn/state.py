@@ -17,7 +17,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.tensor import Size, Tensor, wrap
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Hooks, Registry, new_hooks
 
 EXTRA = "_extra_state"
@@ -235,8 +235,10 @@ class Stateful(Registry):
                     f"object from checkpoint but received {type(new)}"
                 )
             new = wrap(np.asarray(getattr(new, "detach", lambda: new)()))
-        if hasattr(old, "materialize"):  # a parameter of a lazy layer gets its shape from the state
-            old.materialize(new.shape)
+        if is_lazy(old):  # a parameter of a lazy layer gets its shape from the state
+            if is_lazy(new):
+                return None
+            old.materialize(new.shape)  # type: ignore[attr-defined]
         if old.shape == () and new.shape == (1,):
             new = new[0]
         if old.shape != new.shape:
