@@ -226,16 +226,20 @@ from minigrad.methods.windows import hamming_window as hamming_window
 from minigrad.methods.windows import hann_window as hann_window
 from minigrad.compat.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from minigrad.compat.settings import get_default_device as get_default_device
+from minigrad.compat.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from minigrad.compat.settings import get_float32_matmul_precision as get_float32_matmul_precision
 from minigrad.compat.settings import get_num_interop_threads as get_num_interop_threads
 from minigrad.compat.settings import get_num_threads as get_num_threads
 from minigrad.compat.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from minigrad.compat.settings import is_warn_always_enabled as is_warn_always_enabled
 from minigrad.compat.settings import set_default_device as set_default_device
 from minigrad.compat.settings import set_default_tensor_type as set_default_tensor_type
+from minigrad.compat.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from minigrad.compat.settings import set_float32_matmul_precision as set_float32_matmul_precision
 from minigrad.compat.settings import set_flush_denormal as set_flush_denormal
 from minigrad.compat.settings import set_num_interop_threads as set_num_interop_threads
 from minigrad.compat.settings import set_num_threads as set_num_threads
+from minigrad.compat.settings import set_warn_always as set_warn_always
 from minigrad.compat.settings import use_deterministic_algorithms as use_deterministic_algorithms
 
 layout = _layout

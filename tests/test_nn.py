@@ -735,6 +735,18 @@ def test_a_lazy_batch_norm_takes_its_size_from_a_state():
     assert_close(layer.eval()(x).detach(), norm.eval()(x).detach())
 
 
+def test_loading_a_state_leaves_no_cycles_for_the_garbage_collector():
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    state = net.state_dict()
+    gc.collect()
+    gc.disable()
+    try:
+        net.load_state_dict(state)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_a_class_of_ones_own_may_be_lazy():
     from minigrad.nn.modules.lazy import LazyModuleMixin
 

@@ -276,6 +276,7 @@ x.logsumexp(3) | x.var((0, 0)) | x.topk(5) | x.kthvalue(0) | i.mean() | t.zeros(
 x.quantile(1.5) | x.quantile(0.5, interpolation='so') | i.quantile(0.5) | t.atan2(u, t.ones(2)) | h - h | -h
 h % h | h << h | i.clamp_(0, 1.5) | x.div(2, rounding_mode='up') | x.lerp(i, 0.5) | t.isclose(x, i)
 t.linalg.inv(x) | r.apply_(lambda v: v) | t.mvlgamma(x, 0) | t.matrix_exp(x) | t.set_num_threads(0)
+t.set_deterministic_debug_mode(3) | t.set_deterministic_debug_mode('all') | t.set_deterministic_debug_mode(1.0)
 t.lstsq(x, x)  # another class
 t.testing.assert_close(x, x + 1) | t.testing.assert_close(x, x, rtol=1e-3) | u.histogram(0)
 u.histogram(i.float()) | u.histogram(2, range=(1, 0)) | u.histogram(2, weight=t.ones(2))
