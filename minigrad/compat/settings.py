@@ -117,12 +117,12 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `mode` and `warn_only` were passed to use_deterministic_algorithms.
+    """The `warn_only` passed to use_deterministic_algorithms.
 
     >>> is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _settings["deterministic"] and _settings["warn_only"]
+    return _settings["warn_only"]
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
