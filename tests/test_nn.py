@@ -735,6 +735,18 @@ def test_a_lazy_batch_norm_takes_its_size_from_a_state():
     assert_close(layer.eval()(x).detach(), norm.eval()(x).detach())
 
 
+def test_scaling_rows_to_max_norm_leaves_their_tangents():
+    from minigrad.autograd import forward_ad
+
+    weight = minigrad.ones(2, 2) * 3
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(weight, minigrad.ones(2, 2))
+        z = F.embedding(tensor([0]), dual, max_norm=1.0)
+
+        assert forward_ad.unpack_dual(z).tangent.tolist() == [[1.0, 1.0]]
+        assert weight[1].tolist() == [3.0, 3.0] and abs(weight[0].norm().item() - 1) < 1e-6
+
+
 def test_loading_a_state_leaves_no_cycles_for_the_garbage_collector():
     net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     state = net.state_dict()
