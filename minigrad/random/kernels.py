@@ -520,7 +520,9 @@ def gamma(shapes: Array, generator: Generator | None) -> Array:
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
     _require_float("gamma_cpu", shapes.dtype)
-    return _one_by_one(_gamma, generator, shapes)
+    z = _one_by_one(_gamma, generator, shapes)
+    # A sample of a small shape is often too small for its type. At 0, its logarithm and quotients would be undefined.
+    return np.maximum(z, np.finfo(z.dtype).tiny)
 
 
 def _gamma(shape: float, g: Generator) -> float:
