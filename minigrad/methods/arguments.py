@@ -21,7 +21,8 @@ from minigrad.core.dtypes import as_dtype, bool_, can_cast, dtype, int64, torch_
 from minigrad.core.errors import warn_user
 from minigrad.methods.base import Base
 
-OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
+OF_ONE_DTYPE = {  # the dtypes that `out` can have (all, if none is listed), and PyTorch's error message
+    "bernoulli": ((), ""),
     "all": ((bool_, uint8), "all only supports bool tensor for result"),
     "any": ((bool_, uint8), "any only supports bool tensor for result"),
     "isposinf": ((bool_,), "isposinf does not support non-boolean outputs"),
