@@ -165,7 +165,7 @@ t.cat([x, 5]) | t.cat([s, s]) | t.stack([]) | t.stack([x, u]) | t.stack([x, x], 
 t.hstack([]) | t.hstack([x, t.ones(3, 3)]) | t.vstack([x, t.ones(2, 2)]) | t.meshgrid(x, u)
 t.meshgrid(u, w, indexing='zz') | t.cartesian_prod(x) | t.combinations(x) | t.combinations(u, r=-1)
 t.block_diag(b) | t.atleast_1d(5) | t.fliplr(u) | t.flipud(s) | b.H | u.mT | u.adjoint() | x.size(2)
-x.stride(2) | x.resize_(-1) | t.nn.LazyLinear(2).weight.numel() | format(u, '.2f') | [1] + x
+x.stride(2) | x.resize_(-1) | x.resize_(2, 4, 2**29, 2**29) | t.nn.LazyLinear(2).weight.numel() | format(u, '.2f') | [1] + x
 t.ones(2).type('torch.FooTensor') | t.from_numpy(np.ones(2, '>f4')) | t.squeeze(x, (0, 0)) | t.sum(x, (0, 0))
 t.sum(x, 2) | t.sum(x, (0, 2)) | t.mean(i) | t.mean(i, 0) | t.mean(x, dtype=t.int64) | t.var(i) | t.std(i)
 t.var(x, 2) | t.prod(x, (0, 1)) | t.max(t.tensor([])) | t.min(t.tensor([])) | t.argmax(t.tensor([]))
