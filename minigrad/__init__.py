@@ -136,10 +136,12 @@ _LATE |= {
             "ShortTensor chain_matmul range triangular_solve typename"
         ),
         "compat.settings": (
-            "are_deterministic_algorithms_enabled get_default_device get_float32_matmul_precision "
-            "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled "
-            "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "
-            "set_num_interop_threads set_num_threads use_deterministic_algorithms"
+            "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "
+            "get_float32_matmul_precision get_num_interop_threads get_num_threads "
+            "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device "
+            "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision "
+            "set_flush_denormal set_num_interop_threads set_num_threads set_warn_always "
+            "use_deterministic_algorithms"
         ),
         "core.limits": "finfo iinfo",
         "jupyter": "load_ipython_extension unload_ipython_extension",

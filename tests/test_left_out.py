@@ -31,6 +31,15 @@ def imported():
         vars(sys.modules[above]).pop(last, None)
 
 
+def test_settings_about_memory_and_conversion_are_kept(imported):
+    future, deterministic = imported("__future__"), imported("utils.deterministic")
+
+    assert (
+        deterministic.fill_uninitialized_memory
+        and not future.get_swap_module_params_on_conversion()
+    )
+
+
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name, imported):
     module = imported(name)
@@ -54,6 +63,7 @@ def test_a_module_of_pytorch_has_its_names_before_and_after_it_is_imported(impor
         ("nn.utils.clip_grad", "clip_grad_norm_"),
         ("nn.modules.linear", "NonDynamicallyQuantizableLinear"),
         ("utils.data._utils.collate", "default_collate"),
+        ("__future__", "set_swap_module_params_on_conversion"),
     ],
 )
 def test_a_module_of_pytorch_can_be_reached_without_importing_it(path, name):

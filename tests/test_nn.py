@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import pickle
+import warnings
 import weakref
 
 import numpy as np
@@ -732,6 +733,77 @@ def test_a_lazy_batch_norm_takes_its_size_from_a_state():
 
     assert repr(nn.LazyBatchNorm1d().running_var) == "<UninitializedBuffer>"
     assert_close(layer.eval()(x).detach(), norm.eval()(x).detach())
+
+
+def test_scaling_rows_to_max_norm_leaves_their_tangents():
+    from minigrad.autograd import forward_ad
+
+    weight = minigrad.ones(2, 2) * 3
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(weight, minigrad.ones(2, 2))
+        z = F.embedding(tensor([0]), dual, max_norm=1.0)
+
+        assert forward_ad.unpack_dual(z).tangent.tolist() == [[1.0, 1.0]]
+        assert weight[1].tolist() == [3.0, 3.0] and abs(weight[0].norm().item() - 1) < 1e-6
+
+
+def test_loading_a_state_leaves_no_cycles_for_the_garbage_collector():
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    state = net.state_dict()
+    gc.collect()
+    gc.disable()
+    try:
+        net.load_state_dict(state)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_class_of_ones_own_may_be_lazy():
+    from minigrad.nn.modules.lazy import LazyModuleMixin
+
+    class Scale(LazyModuleMixin, nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.parameter.UninitializedParameter()
+            self.calls = 0
+
+        def initialize_parameters(self, x, factor):
+            self.calls += 1
+            self.weight.materialize(x.shape[-1])
+            nn.init.constant_(self.weight, factor)
+
+        def forward(self, x, factor):
+            return self.weight * x
+
+    layer = Scale()
+    assert layer.has_uninitialized_params()
+    assert [layer(minigrad.ones(2), factor=3.0).tolist() for _ in range(2)] == [[3.0, 3.0]] * 2
+    assert not layer.has_uninitialized_params() and layer.calls == 1
+
+
+def test_the_state_of_a_lazy_layer_has_no_shapes():
+    from minigrad.nn.parameter import is_lazy
+
+    layer = nn.LazyBatchNorm1d()
+    state = layer.state_dict()
+
+    assert all(map(is_lazy, [state["weight"], state["running_mean"]]))
+    assert not layer.load_state_dict(state).missing_keys and is_lazy(layer.running_var)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert is_lazy(twin.weight) and is_lazy(twin.running_mean)
+        assert type(twin(minigrad.ones(4, 3))) is minigrad.Tensor and type(twin) is nn.BatchNorm1d
+    with pytest.raises(RuntimeError, match="shape of an uninitialized parameter"):
+        nn.BatchNorm1d(3).load_state_dict(state)
+    with pytest.raises(RuntimeError, match="share memory on an uninitialized"):
+        layer.share_memory()
+    for norm in (nn.utils.weight_norm, nn.utils.spectral_norm):
+        with (
+            pytest.raises(ValueError, match="can't have uninitialized parameters"),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            norm(layer)
 
 
 @pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])

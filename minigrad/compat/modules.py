@@ -19,13 +19,14 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from minigrad import autograd, linalg
-from minigrad.compat import cuda_amp as cuda_amp  # ELSEWHERE refers to these three
+from minigrad.compat import cuda_amp as cuda_amp  # ELSEWHERE refers to these four
 from minigrad.compat import helpers as helpers
 from minigrad.compat import mixed_precision as mixed_precision
+from minigrad.compat import settings as settings
 from minigrad.compat.old_programs import deprecated_qr, triangular_solve
 from minigrad.core.tensor import Tensor
 
-LAYERS = "nn nn.convolution nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
+LAYERS = "nn nn.convolution nn.lazy nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
 LAYERS += "nn.attention compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
@@ -53,6 +54,7 @@ def _by_name(groups: dict[str, str]) -> dict[str, str]:
 # Where to look for the names of a module, in this order; "." is minigrad itself. A name that ends in .* stands
 # for the FILES below it.
 PLACES = {
+    "__future__ utils.deterministic": "compat.settings",
     "_C __config__ _six nn.common_types overrides": "compat.helpers",
     "utils._foreach_utils utils._pytree utils.backcompat": "compat.helpers",
     "amp amp.*": "compat.mixed_precision",

@@ -21,6 +21,9 @@ _settings: dict[str, Any] = {
     "precision": "highest",
     "deterministic": False,
     "warn_only": False,
+    "warn_always": False,
+    "overwrite_parameters": False,
+    "swap_parameters": False,
     "device": CPU,
 }
 
@@ -114,12 +117,101 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `mode` and `warn_only` were passed to use_deterministic_algorithms.
+    """The `warn_only` passed to use_deterministic_algorithms.
 
     >>> is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _settings["deterministic"] and _settings["warn_only"]
+    return _settings["warn_only"]
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Like use_deterministic_algorithms: 0 or "default", 1 or "warn", 2 or "error".
+
+    >>> set_deterministic_debug_mode("warn")
+    >>> get_deterministic_debug_mode(), is_deterministic_algorithms_warn_only_enabled()
+    (1, True)
+    >>> set_deterministic_debug_mode(0)
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)  # type: ignore[arg-type]
+    if mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0 (`default`), 1 (`warn`) or 2 (`error`), but got {debug_mode}"
+        )
+    use_deterministic_algorithms(mode != 0, warn_only=mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """The mode as a number: 0, 1 or 2.
+
+    >>> get_deterministic_debug_mode()
+    0
+    """
+    return _settings["deterministic"] * (1 if _settings["warn_only"] else 2)
+
+
+def set_warn_always(b: bool) -> None:
+    """Store the setting; no effect, because Python's `warnings` filters decide how often a warning is shown.
+
+    >>> set_warn_always(True)
+    >>> is_warn_always_enabled()
+    True
+    >>> set_warn_always(False)
+    """
+    _settings["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """The value that was set.
+
+    >>> is_warn_always_enabled()
+    False
+    """
+    return _settings["warn_always"]
+
+
+# `__future__`: how `module.to()` changes the parameters. It always writes to `.data`, so that optimizers keep them.
+
+
+def set_overwrite_module_params_on_conversion(value: bool) -> None:
+    """Store the setting of `__future__`; no effect.
+
+    >>> set_overwrite_module_params_on_conversion(False)
+    """
+    _settings["overwrite_parameters"] = value
+
+
+def get_overwrite_module_params_on_conversion() -> bool:
+    """The value that was set.
+
+    >>> get_overwrite_module_params_on_conversion()
+    False
+    """
+    return _settings["overwrite_parameters"]
+
+
+def set_swap_module_params_on_conversion(value: bool) -> None:
+    """Store the setting of `__future__`; no effect.
+
+    >>> set_swap_module_params_on_conversion(False)
+    """
+    _settings["swap_parameters"] = value
+
+
+def get_swap_module_params_on_conversion() -> bool:
+    """The value that was set.
+
+    >>> get_swap_module_params_on_conversion()
+    False
+    """
+    return _settings["swap_parameters"]
+
+
+fill_uninitialized_memory = (
+    True  # a setting of `utils.deterministic`; `empty` always fills with zeros
+)
 
 
 def set_default_device(device: DeviceLike) -> None:

@@ -29,6 +29,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import CPU
 from minigrad.core.devices import device as Device
 from minigrad.core.memory import INFERENCE
+from minigrad.core.shapes import Array
 
 
 class Storage:
@@ -109,6 +110,16 @@ class Storage:
         return f"{numbers}[minigrad.storage.{name} of size {len(self)}]"
 
 
+def zeros_of(shape: tuple[int, ...], dtype: Any) -> Array:
+    """np.zeros. Raises PyTorch's RuntimeError if they do not fit into memory."""
+    try:
+        return np.zeros(shape, dtype)
+    except (ValueError, MemoryError) as error:
+        raise RuntimeError(
+            f"can't allocate memory for a tensor of sizes={list(shape)}: {error}"
+        ) from None
+
+
 def resize(x: Any, shape: tuple[int, ...]) -> None:
     """Change the shape of x, in the same memory if it is large enough."""
     if x.requires_grad:
@@ -128,7 +139,7 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
             "To fix it, use x.clone().resize_(...)."
         )
     else:
-        array = np.zeros(shape, old.dtype)
+        array = zeros_of(shape, old.dtype)
         array.reshape(-1)[: old.size] = old.reshape(-1)[:n]
     x._replace_array(array)
     if (counter := x._shared_counter()) is not INFERENCE:

@@ -21,7 +21,8 @@ from minigrad.core.dtypes import as_dtype, bool_, can_cast, dtype, int64, torch_
 from minigrad.core.errors import warn_user
 from minigrad.methods.base import Base
 
-OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
+OF_ONE_DTYPE = {  # the dtypes that `out` can have (all, if none is listed), and PyTorch's error message
+    "bernoulli": ((), ""),
     "all": ((bool_, uint8), "all only supports bool tensor for result"),
     "any": ((bool_, uint8), "any only supports bool tensor for result"),
     "isposinf": ((bool_,), "isposinf does not support non-boolean outputs"),
@@ -183,9 +184,9 @@ def takes_out(compute: Callable[..., R]) -> Callable[..., R]:
     checked = takes_tensors(compute)
 
     @functools.wraps(compute)
-    def called(*args: object, out: Any = None, **settings: object) -> R:
+    def called(*args: object, out: Any = None, **settings: Any) -> R:
         z = checked(*args, **settings)
-        return z if out is None else cast(R, into_out(compute.__name__, out, z))
+        return z if out is None else cast(R, into_out(compute.__name__, out, z, settings.get("dtype")))
 
     return called
 
@@ -208,21 +209,24 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
     return called
 
 
-def into_out(name: str, out: Any, z: Any) -> Any:
-    """Write the result z of a function (a tensor or a tuple of tensors) into the argument `out`."""
+def into_out(name: str, out: Any, z: Any, dtype: object = None) -> Any:
+    """Write the result z of a function (a tensor or a tuple of tensors) into the argument `out`.
+
+    If the function was given a dtype, `out` must have it.
+    """
     if not isinstance(z, tuple):
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
         if allowed and getattr(out, "dtype", None) not in allowed:
             raise RuntimeError(f"{phrase}, got: {torch_name(out.dtype) if hasattr(out, 'dtype') else named_type(out)}")
-        return _write_out(name, out, z)
+        return _write_out(name, out, z, exact=dtype is not None)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_write_out(name, a, b, of_indices=k > 0 and b.dtype.kind == "i") for k, (a, b) in enumerate(zip(out, z, strict=True))]
+    tensors = [_write_out(name, a, b, exact=k > 0 and b.dtype.kind == "i") for k, (a, b) in enumerate(zip(out, z, strict=True))]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
-def _write_out(name: str, out: Any, z: Any, of_indices: bool = False) -> Any:
-    """Write z into the tensor given as `out=`, and return that tensor."""
+def _write_out(name: str, out: Any, z: Any, exact: bool) -> Any:
+    """Write z into the tensor given as `out=`, which with `exact` must have its dtype, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
         raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")
     if modes.state.recording and (z.requires_grad or out.requires_grad):
@@ -236,7 +240,7 @@ def _write_out(name: str, out: Any, z: Any, of_indices: bool = False) -> Any:
             f"To fix it, write  z = {name}(...)."
         )
     if out.dtype != z.dtype:
-        _check_dtype_of_out(name, out.dtype, z.dtype, of_indices)
+        _check_dtype_of_out(name, out.dtype, z.dtype, exact)
     if out.shape != z.shape:
         if out.numel():
             warn_user(
@@ -247,10 +251,10 @@ def _write_out(name: str, out: Any, z: Any, of_indices: bool = False) -> Any:
     return out.copy_(z)
 
 
-def _check_dtype_of_out(name: str, out: dtype, z: dtype, of_indices: bool) -> None:
+def _check_dtype_of_out(name: str, out: dtype, z: dtype, exact: bool) -> None:
     """Raise RuntimeError if a result of dtype z can't be written to an `out` of this dtype."""
     want, got = torch_name(z), torch_name(out)
-    if of_indices or name in OF_THE_SAME_DTYPE:
+    if exact or name in OF_THE_SAME_DTYPE:
         raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {got} instead: Found dtype {got} but expected {want}")
     if name in OF_ONE_DTYPE or can_cast(z, out):
         return

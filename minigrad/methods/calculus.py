@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from minigrad.core.dtypes import promote_types
 from minigrad.core.shapes import Dim, normalize_axes, normalize_one
 from minigrad.core.tensor import Tensor
 from minigrad.methods.arguments import takes_tensors
@@ -40,6 +41,7 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     column = [-1] + [1] * (x.ndim - 1)
     if isinstance(h, Tensor) and h.ndim:  # coordinates
         steps = h.diff().reshape(column)
+        x = x.to(promote_types(x.dtype, h.dtype))
     else:
         steps = x.new_ones(n - 1).reshape(column) * h
     slopes = (x[1:] - x[:-1]) / steps

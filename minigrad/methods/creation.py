@@ -13,6 +13,7 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.promotion import CONSTANTS
 from minigrad.core.shapes import Array, Several, as_int, shape_of
+from minigrad.core.storage import zeros_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
@@ -70,10 +71,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
         return z.requires_grad_() if requires_grad else z
-    try:
-        array = np.zeros(shape, d)
-    except (ValueError, MemoryError) as error:
-        raise RuntimeError(f"can't allocate memory for a tensor of sizes={list(shape)}: {error}") from None
+    array = zeros_of(shape, d)
     if value.__class__ is not int or value:
         array.fill(value if value.__class__ is int and value == 1 else dtypes.exact_number(value, d))
     return finish(array, requires_grad)

@@ -67,7 +67,7 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         except REFUSED:
             check_arguments(compute, (input, *args), kwargs)
             raise
-        return z if out is None else into_out(name, out, z)
+        return z if out is None else into_out(name, out, z, kwargs.get("dtype"))
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
     return called

@@ -161,7 +161,7 @@ class Reductions(Operators, Indexing):
     def all(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """True where all entries along some axes are not 0. NaN counts as True.
 
-        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        dim       the axis or axes to reduce; None: all of them, (): none, unlike in `sum`. `axis` is another name
         keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
         >>> x = minigrad.tensor([[True, True], [True, False]])
@@ -170,12 +170,12 @@ class Reductions(Operators, Indexing):
         >>> x.all()
         tensor(False)
         """
-        return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
+        return ops.all.apply(self, axis=_axes_or_none(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
 
     def any(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """True where any entry along some axes is not 0. NaN counts as True.
 
-        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        dim       the axis or axes to reduce; None: all of them, (): none, unlike in `sum`. `axis` is another name
         keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
         >>> x = minigrad.tensor([[True, False], [False, False]])
@@ -184,7 +184,7 @@ class Reductions(Operators, Indexing):
         >>> x.any()
         tensor(True)
         """
-        return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
+        return ops.any.apply(self, axis=_axes_or_none(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
 
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: int | None = None) -> Self:
         """The product along an axis, or of all entries.
@@ -485,6 +485,12 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     if dim is None or (isinstance(dim, LISTED) and not dim):
         return None
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
+
+
+def _axes_or_none(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
+    """Like axes_of, but no axes for (), as in PyTorch's `all` and `any`."""
+    listed = axis if dim is None else dim
+    return () if isinstance(listed, LISTED) and not listed else axes_of(dim, axis, ndim)
 
 
 def kept(keepdim: bool, keepdims: bool) -> bool:

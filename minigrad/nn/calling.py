@@ -68,6 +68,7 @@ class Called(Registry):
     _forward_pre_hooks, _forward_hooks = _hooks("before"), _hooks("after")
     _backward_pre_hooks, _backward_hooks = _hooks("backward_before"), _hooks("backward")
     _forward_pre_hooks_with_kwargs = _forward_hooks_with_kwargs = _hooks("with_kwargs")
+    _forward_hooks_always_called = _hooks("always")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result of the module. Every module defines its own."""

@@ -5,7 +5,7 @@ assigned to it; see registry.py.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, SupportsIndex
+from typing import Any, NoReturn, Self, SupportsIndex
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import empty
 from minigrad.methods.saving import REMADE
 
 
@@ -74,11 +75,30 @@ class _Uninitialized(Tensor):
     cls_to_become: type
 
     def materialize(
-        self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
+        self, shape: int | Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         """Give it a shape. It becomes an ordinary parameter or buffer."""
-        self._replace_array(np.zeros(tuple(shape), as_dtype(dtype or self.array.dtype)))
+        self._replace_array(np.zeros(shape, as_dtype(dtype or self.array.dtype)))
         self.__class__ = self.cls_to_become
+
+    def detach(self) -> Self:
+        """The same object, so that a state_dict contains it without a shape."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        z = type(self)(self.requires_grad, dtype=self.dtype)
+        memo[id(self)] = z
+        return z
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+    def share_memory_(self) -> NoReturn:
+        """Raises RuntimeError: there is no memory yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+            "parameters before calling `module.share_memory()`."
+        )
 
     @property
     def shape(self) -> Any:
@@ -105,6 +125,16 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
     __slots__ = ()
 
     cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> Self:
+        return sharing(cls, empty(0, dtype=dtype, device=device))
+
+    def __init__(
+        self, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> None:
+        super().__init__(None, requires_grad)
 
 
 class Buffer(Tensor):
@@ -142,6 +172,32 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     __slots__ = ()
 
     cls_to_become = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        persistent: bool = True,
+    ) -> Self:
+        z: Self = sharing(cls, empty(0, dtype=dtype, device=device))
+        z.persistent = persistent
+        return z
+
+    def __init__(
+        self,
+        requires_grad: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        persistent: bool = True,
+    ) -> None:
+        if requires_grad:
+            self.requires_grad_()
+
+
+def is_lazy(param: object) -> bool:
+    """Whether this is a parameter or buffer that has no shape yet."""
+    return isinstance(param, _Uninitialized)
 
 
 def sharing(cls: type[Tensor], data: object) -> Any:

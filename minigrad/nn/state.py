@@ -17,7 +17,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.tensor import Size, Tensor, wrap
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Hooks, Registry, new_hooks
 
 EXTRA = "_extra_state"
@@ -102,6 +102,9 @@ class Stateful(Registry):
         for hook in self._state_hooks_at("after_saving"):
             if hook(self, destination, prefix, local_metadata) is not None:
                 raise RuntimeError("state_dict post-hook must return None")
+        for hook in self._state_hooks_at("replacing"):
+            given = hook(self, destination, prefix, local_metadata)
+            destination = destination if given is None else given
         return destination
 
     def _save_to_state_dict(
@@ -158,24 +161,7 @@ class Stateful(Registry):
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
 
-        def load(module: Any, part: Mapping[str, Any], prefix: str) -> None:
-            """Load into a module, then into each one inside it."""
-            local = dict(metadata.get(prefix[:-1], {}))
-            if assign:
-                local["assign_to_params_buffers"] = True
-            module._load_from_state_dict(part, prefix, local, True, *keys, errors)
-            for name, inner in module._own_named(MODULE):
-                if inner is not None:
-                    path = f"{prefix}{name}."
-                    load(inner, {k: v for k, v in part.items() if k.startswith(path)}, path)
-            for hook in module._state_hooks_at("after_loading"):
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                        "return new values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, state, "")
+        self._load_with_inner(state, "", metadata, assign, keys, errors)
         if strict:
             errors[:0] = _errors_about(keys)
         if errors:
@@ -184,6 +170,32 @@ class Stateful(Registry):
                 "\n\t".join([f"Error(s) in loading state_dict for {name}:", *errors])
             )
         return keys
+
+    def _load_with_inner(
+        self,
+        state: Mapping[str, Any],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        assign: bool,
+        keys: _IncompatibleKeys,
+        errors: list[str],
+    ) -> None:
+        """Load into this module, then into each one inside it."""
+        local = dict(metadata.get(prefix[:-1], {}))
+        if assign:
+            local["assign_to_params_buffers"] = True
+        self._load_from_state_dict(state, prefix, local, True, *keys, errors)
+        for name, inner in self._own_named(MODULE):
+            if inner is not None:
+                path = f"{prefix}{name}."
+                part = {k: v for k, v in state.items() if k.startswith(path)}
+                inner._load_with_inner(part, path, metadata, assign, keys, errors)
+        for hook in self._state_hooks_at("after_loading"):
+            if hook(self, keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                    "return new values, if incompatible_keys need to be modified, it should be done inplace."
+                )
 
     def _load_from_state_dict(
         self,
@@ -235,8 +247,10 @@ class Stateful(Registry):
                     f"object from checkpoint but received {type(new)}"
                 )
             new = wrap(np.asarray(getattr(new, "detach", lambda: new)()))
-        if hasattr(old, "materialize"):  # a parameter of a lazy layer gets its shape from the state
-            old.materialize(new.shape)
+        if is_lazy(old):  # a parameter of a lazy layer gets its shape from the state
+            if is_lazy(new):
+                return None
+            old.materialize(new.shape)  # type: ignore[attr-defined]
         if old.shape == () and new.shape == (1,):
             new = new[0]
         if old.shape != new.shape:
@@ -294,8 +308,11 @@ class Stateful(Registry):
         return self._add_state_hook("before_loading", without)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """An older name of register_state_dict_post_hook, which published programs use."""
-        return self._add_state_hook("after_saving", hook)
+        """Like register_state_dict_post_hook, but the hook may return a dict, which replaces the state.
+
+        Published programs use it.
+        """
+        return self._add_state_hook("replacing", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) after this module's state is loaded.

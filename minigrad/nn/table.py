@@ -125,6 +125,14 @@ class AlphaDropout(_DropoutNd, of=F.alpha_dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
+class FeatureAlphaDropout(_DropoutNd, of=F.feature_alpha_dropout):
+    """AlphaDropout of whole channels, for input (n, c, ...)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Any shape to the same shape. As in PyTorch, never in place."""
+        return F.feature_alpha_dropout(input, self.p, self.training)
+
+
 Dropout1d = layer("Dropout1d", F.dropout1d, _DropoutNd)
 Dropout2d = layer("Dropout2d", F.dropout2d, _DropoutNd)
 

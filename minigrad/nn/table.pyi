@@ -226,6 +226,13 @@ class AlphaDropout(_DropoutNd):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
+class FeatureAlphaDropout(_DropoutNd):
+    """AlphaDropout of whole channels, for input (n, c, ...)."""
+    p: float
+    inplace: bool
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
 class Dropout1d(_DropoutNd):
     """Dropout of whole channels, for input (n, c, l) or (c, l)."""
     p: float

@@ -50,6 +50,26 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     return drawing
 
 
+def complex_too(factor: float) -> Callable[..., Any]:
+    """A decorator: of complex numbers, the real and the imaginary part are drawn in turn.
+
+    factor   of the second setting for each of the two: the variance of a number is the sum of theirs
+    """
+
+    def decorate(draw: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(draw)
+        def drawing(shape: Shape, dtype: Dtype, first: Any, second: Any, *rest: Any) -> Array:
+            if dtype.kind != "c":
+                return draw(shape, dtype, first, second, *rest)
+            part = np.empty(0, dtype).real.dtype
+            parts = draw((*shape, 2), part, first, second * factor, *rest)
+            return parts.view(dtype).reshape(shape)
+
+        return drawing
+
+    return decorate
+
+
 def in_rows(array: Array) -> bool:
     """Is the array row-major, possibly with gaps?"""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous or 0 in array.strides:
@@ -96,6 +116,7 @@ def unit(n: int, wide: type, generator: Generator | None) -> Array:
 
 
 @drawn
+@complex_too(1)
 def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Array:
     """Samples from the uniform distribution on [low, high): low + u * (high - low)."""
     _require_float("uniform", dtype)
@@ -155,6 +176,7 @@ def _scaled(z: Array, scale: float, shift: float) -> Array:
 
 
 @drawn
+@complex_too(math.sqrt(0.5))
 def normals(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Array:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
@@ -498,7 +520,9 @@ def gamma(shapes: Array, generator: Generator | None) -> Array:
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
     _require_float("gamma_cpu", shapes.dtype)
-    return _one_by_one(_gamma, generator, shapes)
+    z = _one_by_one(_gamma, generator, shapes)
+    # A sample of a small shape is often too small for its type. At 0, its logarithm and quotients would be undefined.
+    return np.maximum(z, np.finfo(z.dtype).tiny)
 
 
 def _gamma(shape: float, g: Generator) -> float:

@@ -288,6 +288,7 @@ def test_lazy_layers_take_their_size_from_the_first_input():
         net = m.nn.Sequential(
             m.nn.LazyConv2d(4, 3, padding=1),
             m.nn.LazyBatchNorm2d(),
+            m.nn.LazyInstanceNorm2d(),
             m.nn.LazyConvTranspose2d(4, 3, padding=1, bias=False),
             m.nn.Flatten(1, 2),
             m.nn.LazyConvTranspose1d(4, 1),

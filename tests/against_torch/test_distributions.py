@@ -301,6 +301,27 @@ def test_the_support_of_vectors_prints_as_in_pytorch():
         assert repr(make(minigrad).support) == repr(make(torch).support)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m, a: m.distributions.Beta(a, a),
+        lambda m, a: m.distributions.Dirichlet(a.expand(3)),
+        lambda m, a: m.distributions.Gamma(a, 0.25),
+        lambda m, a: m.distributions.Chi2(a),
+        lambda m, a: m.distributions.StudentT(a),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_samples_of_tiny_shapes_are_numbers(make, dtype):
+    found = []
+    for m in (torch, minigrad):
+        m.manual_seed(0)
+        found.append(make(m, m.tensor([1e-6], dtype=getattr(m, dtype))).sample((4,)).numpy())
+
+    assert np.isfinite(found[1]).all()
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
 def test_they_print_as_in_pytorch():
     for make in (
         lambda m: m.distributions.Normal(0.0, 1.0),

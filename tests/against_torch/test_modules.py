@@ -637,6 +637,12 @@ def hooks_by_their_older_names(m, nn):
     yield list(model.state_dict())
     yield lambda: model.load_state_dict(model.state_dict())
     yield seen
+    handle = model._register_state_dict_hook(lambda module, state, *rest: {"all": len(state)})
+    yield model.state_dict()
+    handle.remove()
+    yield list(model.state_dict())
+    handle = model.register_forward_hook(lambda *all: None, always_call=True)
+    yield len(model._forward_hooks_always_called)
 
 
 @story

@@ -141,3 +141,21 @@ def test_trees_may_hold_objects_of_a_class_that_is_registered():
         return [(o.score.tolist(), o.name) for o in (doubled, mapped, g)]
 
     assert seen(minigrad) == seen(torch)
+
+
+def test_the_gradient_along_coordinates_is_computed_in_the_wider_type():
+    rng = np.random.default_rng(0)
+    x, places = rng.uniform(-9, 9, 1000).astype(np.float32), rng.standard_normal(1000)
+    ours, theirs = (
+        m.gradient(m.tensor(x), spacing=(m.tensor(places),))[0].numpy() for m in (minigrad, torch)
+    )
+
+    assert ours.dtype == theirs.dtype == np.float64
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float64"])
+def test_bernoulli_writes_to_a_tensor_of_any_type(dtype):
+    for m in (minigrad, torch):
+        z = m.empty(3, dtype=getattr(m, dtype))
+        assert m.bernoulli(m.tensor([0.0, 1.0, 1.0]), out=z).tolist() == [0, 1, 1]

@@ -190,6 +190,9 @@ FUNCTIONS = {
     "dropout1d": lambda m: F(m).dropout1d(noise(m)[0], 0.3),
     "dropout2d": lambda m: F(m).dropout2d(noise(m), 0.3),
     "alpha_dropout": lambda m: F(m).alpha_dropout(noise(m), 0.3, True),
+    "feature_alpha_dropout": lambda m: F(m).feature_alpha_dropout(noise(m), 0.3, True),
+    "FeatureAlphaDropout": lambda m: m.nn.FeatureAlphaDropout(0.3)(noise(m)),
+    "complex": lambda m: m.abs(m.rand(3, dtype=m.complex64) + m.randn(20, 3, dtype=m.complex64)),
     "rrelu": lambda m: F(m).rrelu(noise(m), training=True),
     "gumbel_softmax": lambda m: F(m).gumbel_softmax(noise(m)),
     "attention": lambda m: F(m).scaled_dot_product_attention(

@@ -165,7 +165,7 @@ t.cat([x, 5]) | t.cat([s, s]) | t.stack([]) | t.stack([x, u]) | t.stack([x, x], 
 t.hstack([]) | t.hstack([x, t.ones(3, 3)]) | t.vstack([x, t.ones(2, 2)]) | t.meshgrid(x, u)
 t.meshgrid(u, w, indexing='zz') | t.cartesian_prod(x) | t.combinations(x) | t.combinations(u, r=-1)
 t.block_diag(b) | t.atleast_1d(5) | t.fliplr(u) | t.flipud(s) | b.H | u.mT | u.adjoint() | x.size(2)
-x.stride(2) | x.resize_(-1) | t.nn.LazyLinear(2).weight.numel() | format(u, '.2f') | [1] + x
+x.stride(2) | x.resize_(-1) | x.resize_(2, 4, 2**29, 2**29) | t.nn.LazyLinear(2).weight.numel() | format(u, '.2f') | [1] + x
 t.ones(2).type('torch.FooTensor') | t.from_numpy(np.ones(2, '>f4')) | t.squeeze(x, (0, 0)) | t.sum(x, (0, 0))
 t.sum(x, 2) | t.sum(x, (0, 2)) | t.mean(i) | t.mean(i, 0) | t.mean(x, dtype=t.int64) | t.var(i) | t.std(i)
 t.var(x, 2) | t.prod(x, (0, 1)) | t.max(t.tensor([])) | t.min(t.tensor([])) | t.argmax(t.tensor([]))
@@ -276,6 +276,7 @@ x.logsumexp(3) | x.var((0, 0)) | x.topk(5) | x.kthvalue(0) | i.mean() | t.zeros(
 x.quantile(1.5) | x.quantile(0.5, interpolation='so') | i.quantile(0.5) | t.atan2(u, t.ones(2)) | h - h | -h
 h % h | h << h | i.clamp_(0, 1.5) | x.div(2, rounding_mode='up') | x.lerp(i, 0.5) | t.isclose(x, i)
 t.linalg.inv(x) | r.apply_(lambda v: v) | t.mvlgamma(x, 0) | t.matrix_exp(x) | t.set_num_threads(0)
+t.set_deterministic_debug_mode(3) | t.set_deterministic_debug_mode('all') | t.set_deterministic_debug_mode(1.0)
 t.lstsq(x, x)  # another class
 t.testing.assert_close(x, x + 1) | t.testing.assert_close(x, x, rtol=1e-3) | u.histogram(0)
 u.histogram(i.float()) | u.histogram(2, range=(1, 0)) | u.histogram(2, weight=t.ones(2))
@@ -325,6 +326,8 @@ t.set_default_dtype('bogus') | t.set_rng_state(t.ones(3)) | t.set_grad_enabled()
 t.iinfo(t.float32) | t.can_cast('a', t.float32) | t.promote_types(t.float32, 'a')
 t.add(x, y, out=t.zeros(2, 3, dtype=t.int64)) | t.add(x, y, out=t.zeros(2, 3, requires_grad=True))
 t.add(r, y, out=t.zeros(2, 3)) | t.exp(r, out=t.zeros(2, 3)) | t.exp(x, out=t.zeros(2, 3, dtype=t.int64))
+t.sum(x, 0, dtype=t.float64, out=t.zeros(3)) | t.cumsum(x, 0, dtype=t.float64, out=t.zeros(2, 3))
+t.mean(x, 0, dtype=t.float64, out=t.zeros(3)) | t.softmax(x, 0, dtype=t.float64, out=t.zeros(2, 3))
 t.exp(x, out=5) | t.matmul(r, q, out=t.zeros(2, 3)) | t.sum(r, 0, out=t.zeros(3)) | t.max(x, 0, out=t.zeros(3))
 t.add(x) | t.add(x, y, z=5) | t.add(x, y, y) | t.exp(5) | t.exp([1.0]) | t.exp(x, 5) | t.exp() | t.save(x)
 t.load('/nonexistent/x.pt') | t.Tensor('a') | t.Tensor(2.5) | t.Tensor(-1) | t.cholesky_inverse(u)
@@ -407,8 +410,7 @@ F.ctc_loss(t.zeros(5, 2, 4), t.tensor([[1, 2], [2, 1]]), t.tensor([5, 5]), t.ten
 F.ctc_loss(t.zeros(5, 2, 4), t.tensor([[1, 2], [2, 1]]), t.tensor([5, 5]), t.tensor([2, 2]), blank=9)
 F.ctc_loss(t.zeros(5, 2, 4), t.tensor([[1, 2], [2, 1]]), t.tensor([5]), t.tensor([2, 2])) | F.dropout(x, p=1.5)
 F.dropout(x, p=-0.1) | F.dropout1d(b, p=2) | F.dropout1d(im) | F.dropout1d(u) | F.dropout1d(im, training=False)
-F.dropout2d(im, p=2) | F.alpha_dropout(x, p=2)
-F.feature_alpha_dropout(im, p=2)  # another class
+F.dropout2d(im, p=2) | F.alpha_dropout(x, p=2) | F.feature_alpha_dropout(im, p=2) | F.feature_alpha_dropout(u, 0.5, True)
 F.softmax(x, dim=2) | F.softmax(x, 1.5) | F.gumbel_softmax(i) | F.gumbel_softmax(x, dim=2) | F.glu(x) | F.glu(s)
 F.glu(x, dim=2) | F.prelu(x, t.ones(2)) | F.prelu(x, x) | F.prelu(s, t.ones(2)) | F.hardtanh(x, 1, -1)
 F.softshrink(x, -1) | F.rrelu(x, 0.5, 0.1) | F.rrelu(x, 0.5, 0.1, training=True)

@@ -268,6 +268,11 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     per_sample_weights   like input: a weight for each row, with "sum"
     padding_idx          a row index to ignore
     returns              (n, d)   zeros for an empty bag"""
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels, for input (n, c, ...).
+
+    >>> feature_alpha_dropout(minigrad.tensor([[1.0, 2.0]]), training=False)
+    tensor([[1., 2.]])"""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Add each column to its window of an image (col2im): the adjoint of unfold.
 

@@ -52,8 +52,7 @@ def dropout2d(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which drops whole channels of an input with 4 "
             f"axes. To fix it, use {'dropout1d' if input.ndim == 3 else 'dropout'}."
         )
-    shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
-    return _dropout(input, p, training, inplace, shape)
+    return _dropout(input, p, training, inplace, _of_channels(input))
 
 
 def alpha_dropout(
@@ -66,6 +65,24 @@ def alpha_dropout(
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """
+    return _alpha_dropout(input, p, training, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """alpha_dropout of whole channels, for input (n, c, ...).
+
+    >>> feature_alpha_dropout(minigrad.tensor([[1.0, 2.0]]), training=False)
+    tensor([[1., 2.]])
+    """
+    return _alpha_dropout(input, p, training, inplace, of_channels=True)
+
+
+def _alpha_dropout(
+    input: Tensor, p: float, training: bool, inplace: bool, of_channels: bool = False
+) -> Tensor:
+    """Implements alpha_dropout, of entries or of whole channels."""
     check_probability(p)
     if not training or p == 0:
         return input
@@ -74,10 +91,22 @@ def alpha_dropout(
     _refuse_integers(input)
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    kept = in_memory_order(input.array, lambda shape: bernoulli(1 - p, shape, input.dtype, None))
+
+    def noise(shape: Shape) -> Array:
+        return bernoulli(1 - p, shape, input.dtype, None)
+
+    if of_channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    array = input.array
+    kept = noise(_of_channels(input)) if of_channels else in_memory_order(array, noise)
     keep = with_name("mask", wrap(kept))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
+
+
+def _of_channels(x: Tensor) -> Shape:
+    """The shape of noise for whole channels: (n, c, 1, ...)."""
+    return (*x.shape[:2], *(1,) * (x.ndim - 2))
 
 
 def _dropout(

@@ -139,9 +139,12 @@ def _clip_row_norms(weight: Tensor, index: Array, max_norm: float, norm_type: fl
     """Scale rows with a norm above max_norm down to it, in place. Only rows in `index` are changed."""
     rows = np.unique(index)
     with no_grad():
-        lengths = weight[rows].norm(norm_type, 1, keepdim=True)
+        table = (
+            weight.detach()
+        )  # without its tangent: as for gradients, the scaling is not part of the function
+        lengths = table[rows].norm(norm_type, 1, keepdim=True)
         short = (max_norm / (lengths + 1e-7)).clamp(max=1)
-        weight.index_copy_(0, wrap(rows), weight[rows] * short)
+        table.index_copy_(0, wrap(rows), table[rows] * short)
 
 
 def one_hot(tensor: Values, num_classes: int = -1) -> Tensor:

@@ -13,7 +13,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.parameter import Parameter, is_lazy
 
 M = TypeVar("M", bound=Module)
 
@@ -110,6 +110,17 @@ class WeightNorm(ComputedWeight):
         return v * (g / norm_except_dim(v, self.dim))
 
 
+def _weight(module: Module, name: str, kind: type) -> Tensor:
+    """The weight to replace, which must have a shape."""
+    weight = getattr(module, name)
+    if is_lazy(weight):
+        raise ValueError(
+            f"The module passed to `{kind.__name__}` can't have uninitialized parameters. To fix it, call "
+            "the module once, with an input, before this."
+        )
+    return weight
+
+
 def norm_except_dim(v: Tensor, dim: int | None) -> Tensor:
     """The norm of each slice along dim."""
     if dim is None or dim == -1:
@@ -130,7 +141,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         FutureWarning,
     )
     hook = WeightNorm(name, dim)
-    v = getattr(module, name)
+    v = _weight(module, name, WeightNorm)
     parts = {
         f"{name}_g": Parameter(norm_except_dim(v, dim).detach()),
         f"{name}_v": Parameter(v.detach()),
@@ -200,10 +211,10 @@ def spectral_norm(
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
+    weight = _weight(module, name, SpectralNorm)
     outputs = output_axis(module, n_power_iterations)
     dim = outputs if dim is None else dim
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
-    weight = getattr(module, name)
     rows, columns = as_matrix(weight, dim).shape
     with modes.no_grad():
         u = normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
