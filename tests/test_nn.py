@@ -6,6 +6,7 @@ import inspect
 import pickle
 import warnings
 import weakref
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -301,6 +302,16 @@ def test_a_removed_hook_is_not_called():
     layer(minigrad.ones(1))
 
     assert seen == [1]
+
+
+def test_the_hooks_of_all_modules_are_replaced_by_assignment():
+    """As in the teardown of PyTorch's own tests."""
+    hooks = nn.modules.module
+    handle = hooks.register_module_forward_pre_hook(lambda module, args: (args[0] + 1,))
+    assert nn.Identity()(1) == 2 and len(hooks._global_forward_pre_hooks) == 1
+    hooks._global_forward_pre_hooks = OrderedDict()
+    assert nn.Identity()(1) == 1
+    handle.remove()
 
 
 def test_without_hooks_of_all_modules_a_module_has_none_to_look_at():

@@ -224,6 +224,12 @@ class Elsewhere(ModuleType):
                 return getattr(place, name)
         return attribute(self.__name__, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_global_"):  # the hooks of all modules
+            _at("nn.calling").set_global_hooks(name, value)
+        else:
+            super().__setattr__(name, value)
+
 
 def _at(place: str) -> Any:
     return reduce(getattr, [part for part in place.split(".") if part], sys.modules["minigrad"])

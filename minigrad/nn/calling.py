@@ -217,6 +217,28 @@ class Called(Registry):
 
 
 OF_ALL_MODULES = new_hooks()
+GLOBAL_HOOKS = {  # PyTorch's names of these hooks, in nn.modules.module
+    "_global_forward_pre_hooks": "before", "_global_forward_hooks": "after",
+    "_global_backward_pre_hooks": "backward_before", "_global_backward_hooks": "backward",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in GLOBAL_HOOKS:
+        return OF_ALL_MODULES[GLOBAL_HOOKS[name]]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def set_global_hooks(name: str, hooks: "OrderedDict[int, Any]") -> None:
+    """Replace the hooks of all modules that have this name in PyTorch: `_global_forward_hooks = OrderedDict()`."""
+    OF_ALL_MODULES[GLOBAL_HOOKS[name]] = hooks
+    _look_for_global_hooks()
+
+
+def _look_for_global_hooks() -> None:
+    """Let modules call the hooks of all modules, if there are any."""
+    # A class attribute, for modules without hooks of their own.
+    Called._call_hooks = OF_ALL_MODULES if any(OF_ALL_MODULES.values()) else None
 
 
 class HandleOfAll(RemovableHandle):
@@ -225,13 +247,13 @@ class HandleOfAll(RemovableHandle):
     def remove(self) -> None:
         """Remove the hook. After the last one, calls of modules no longer look for global hooks."""
         super().remove()
-        if not any(OF_ALL_MODULES.values()):
-            Called._call_hooks = None
+        _look_for_global_hooks()
 
 
 def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
-    Called._call_hooks = OF_ALL_MODULES  # a class attribute, for modules without hooks of their own
-    return added(OF_ALL_MODULES, when, hook, handle_type=HandleOfAll, **marks)
+    handle = added(OF_ALL_MODULES, when, hook, handle_type=HandleOfAll, **marks)
+    _look_for_global_hooks()
+    return handle
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
