@@ -209,9 +209,8 @@ def get_swap_module_params_on_conversion() -> bool:
     return _settings["swap_parameters"]
 
 
-fill_uninitialized_memory = (
-    True  # a setting of `utils.deterministic`; `empty` always fills with zeros
-)
+# A setting of `utils.deterministic`; `empty` always fills with zeros.
+fill_uninitialized_memory = True
 
 
 def set_default_device(device: DeviceLike) -> None:

@@ -139,9 +139,8 @@ def _clip_row_norms(weight: Tensor, index: Array, max_norm: float, norm_type: fl
     """Scale rows with a norm above max_norm down to it, in place. Only rows in `index` are changed."""
     rows = np.unique(index)
     with no_grad():
-        table = (
-            weight.detach()
-        )  # without its tangent: as for gradients, the scaling is not part of the function
+        # Without its tangent: as for gradients, the scaling is not part of the function.
+        table = weight.detach()
         lengths = table[rows].norm(norm_type, 1, keepdim=True)
         short = (max_norm / (lengths + 1e-7)).clamp(max=1)
         table.index_copy_(0, wrap(rows), table[rows] * short)
