@@ -489,8 +489,8 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
 
 def _axes_or_none(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     """Like axes_of, but no axes for (), as in PyTorch's `all` and `any`."""
-    listed = axis if dim is None else dim
-    return () if isinstance(listed, LISTED) and not listed else axes_of(dim, axis, ndim)
+    axes = axes_of(dim, axis, ndim)
+    return () if axes is None and (dim is not None or axis is not None) else axes
 
 
 def kept(keepdim: bool, keepdims: bool) -> bool:
