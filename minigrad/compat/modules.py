@@ -225,8 +225,8 @@ class Elsewhere(ModuleType):
         return attribute(self.__name__, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_global_"):  # the hooks of all modules
-            _at("nn.calling").set_global_hooks(name, value)
+        if name.startswith("_global_") and name in _at("nn.calling").GLOBAL_HOOKS:
+            _at("nn.calling").set_global_hooks(name, value)  # the hooks of all modules
         else:
             super().__setattr__(name, value)
 

@@ -271,19 +271,23 @@ def op_of(node: Any) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
-    """The raw saved values of a node: by PyTorch's name, or by position for a Function."""
+def saved_of(node: Any, unpack: bool = False) -> Iterator[tuple[str, Any]]:
+    """The saved values of a node: by PyTorch's name, or by position for a Function.
+
+    unpack   the values themselves, for which PyTorch calls the hooks that packed them; otherwise raw
+    """
     kind: type = type(node)
     for name in _saved_names(kind):
+        called = "saved_tensors" if name == "tensors" else name
+        attribute = f"_saved_{name}" if name != "tensors" else called
         try:
-            raw = getattr(node, f"_raw_saved_{name}")
+            value = getattr(node, attribute if unpack else f"_raw_saved_{name}")
         except RuntimeError:  # it was freed
             continue
-        if isinstance(raw, tuple):
-            called = name if name != "tensors" else "saved_tensors"
-            yield from ((f"{called}[{k}]", one) for k, one in enumerate(raw))
+        if isinstance(value, tuple):
+            yield from ((f"{called}[{k}]", one) for k, one in enumerate(value))
         else:
-            yield name, raw
+            yield name, value
 
 
 def saved_tensors(node: Any, packed: bool = True) -> Iterator[tuple[str, torch.Tensor]]:
@@ -296,23 +300,8 @@ def saved_tensors(node: Any, packed: bool = True) -> Iterator[tuple[str, torch.T
     if TELLS_HOOKS:
         kept = ((name, raw.data) for name, raw in saved_of(node) if raw.unpack_hook is None)
     elif not packed:
-        kept = _saved_attributes(node)
+        kept = saved_of(node, unpack=True)
     return ((name, x) for name, x in kept if isinstance(x, torch.Tensor))
-
-
-def _saved_attributes(node: Any) -> Iterator[tuple[str, Any]]:
-    """The saved values of a node as PyTorch's attributes give them, named as in `saved_of`."""
-    kind: type = type(node)
-    for name in _saved_names(kind):
-        called = "saved_tensors" if name == "tensors" else name
-        try:
-            value = getattr(node, called if called != name else f"_saved_{name}")
-        except RuntimeError:  # it was freed
-            continue
-        if isinstance(value, tuple):
-            yield from ((f"{called}[{k}]", one) for k, one in enumerate(value))
-        else:
-            yield name, value
 
 
 @cache
