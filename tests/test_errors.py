@@ -325,3 +325,32 @@ def test_an_index_beyond_the_end_names_the_dimension_and_its_size(wrong, dimensi
         IndexError, match=f"is out of bounds for dimension {dimension} with size {size}"
     ):
         wrong(minigrad.zeros(2, 3))
+
+
+N = 10**15  # entries of an array that no machine has memory for
+
+
+@pytest.mark.parametrize(
+    "too_large, described",
+    [
+        (lambda: minigrad.zeros(N), "4000000000000000 bytes (3,725,290.3 GiB), for an array of shape (10"),
+        (lambda: minigrad.zeros(2**62, 2**10), f"a tensor of shape ({2**62}, 1024) needs more"),
+        (lambda: minigrad.ones(1).new_zeros(N), "bytes"),
+        (lambda: minigrad.ones(1).new_full((N,), 2.0), "bytes"),
+        (lambda: minigrad.randn(N), "in randn."),
+        (lambda: minigrad.randperm(N), "randperm needs more"),
+        (lambda: minigrad.eye(10**8), "in eye."),
+        (lambda: minigrad.arange(10**20), "arange needs more"),
+        (lambda: minigrad.tril_indices(10**8, 10**8), "in tril_indices."),
+        (lambda: minigrad.bincount(minigrad.tensor([N])), "in bincount."),
+        (lambda: minigrad.ones(1).repeat(N), "of shape (1,)"),
+        (lambda: minigrad.ones(1).expand(N).exp(), "in exp of shape (1000000000000000,)."),
+        (lambda: minigrad.ones(10**8, 1) @ minigrad.ones(1, 10**8), "in matmul of shapes"),
+        (lambda: minigrad.ones(10**7) - minigrad.ones(10**7, 1), "To fix it, give both the same shape."),
+    ],
+)  # fmt: skip
+def test_an_array_that_does_not_fit_into_memory_is_pytorchs_runtime_error(too_large, described):
+    with pytest.raises(RuntimeError, match="can't allocate memory") as caught:
+        too_large()
+
+    assert described in str(caught.value)

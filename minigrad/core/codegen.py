@@ -84,7 +84,7 @@ def {name}({operands}{signature}):
         if not modes.state.recording: {nodes} = None
     try:
         zd = {forward}
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, MemoryError):
         return general(op, {all}, {settings})                  # which says why
 {order}    z = new(Tensor); z.array = zd; z.counter = FRESH
 {node}
@@ -104,7 +104,7 @@ def {name}(x{signature}):
     if xd.__class__ is not ndarray: xd = x.memory()
     try:
         zd = forward(xd{passed})
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, MemoryError):
         return general(op, (x,), {settings})                   # which says why
     n = None
     if xn is not None:
@@ -145,7 +145,7 @@ def {name}_({operands}{signature}):
 {node}
     try:
         {forward}
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, MemoryError):
         return x._write(op{others}{passed})                    # which says why
     frame = caller(1); code = frame.f_code
     c.count += 1; c.where = user_instruction(frame) if is_ours[code.co_filename] else (code, frame.f_lasti)
@@ -170,7 +170,7 @@ def {name}(*xs{signature}):
         if xd.dtype is not dtype: return general(op, xs, {settings})
     try:
         zd = forward(*arrays{passed})
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, MemoryError):
         return general(op, xs, {settings})                     # which says why
 {order}    z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = None
     if nodes.count(None) < len(nodes) and (not unusual or modes.state.recording):

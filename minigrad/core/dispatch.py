@@ -21,7 +21,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.dtypes import check_not_complex, is_floating, torch_name
 from minigrad.core.duals import push, push_write
-from minigrad.core.errors import dtype_error, index_error, shape_error, user_line
+from minigrad.core.errors import dtype_error, index_error, memory_error, shape_error, user_line
 from minigrad.core.inplace import (
     attach,
     bump,
@@ -126,6 +126,8 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
     except TypeError as error:
         refuse_settings(op, settings)
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
+    except MemoryError as error:
+        raise memory_error(op.name, [a.shape for a in arrays], error) from None
 
 
 def refuse_settings(op: Op, settings: dict[str, Any]) -> None:

@@ -207,6 +207,10 @@ class ShapeError(RuntimeError):
         super().__init__(message if fix is None else f"{message} To fix it, try  {fix}.")
 
 
+class OutOfMemory(RuntimeError):
+    """An array is too large for the memory of this machine. (PyTorch raises a plain RuntimeError.)"""
+
+
 class DeviceError(AssertionError, RuntimeError):
     """A device other than the CPU was requested. PyTorch raises the one or the other class."""
 
@@ -281,6 +285,31 @@ def index_error(ndim: int, error: Exception) -> IndexError:
     for numpys, ours in INDEX_WORDS.items():
         text = text.replace(numpys, ours)
     return IndexError(text)
+
+
+def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception) -> OutOfMemory:
+    """Translate NumPy's error about an array that does not fit into memory.
+
+    shapes    the shapes of the operands; empty if the function makes a tensor from nothing
+    """
+    made, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    called = name or "a tensor"
+    if shapes:
+        called += f" of shape{'s' * (len(shapes) > 1)} {' and '.join(map(str, shapes))}"
+    if made is None or dtype is None:
+        return OutOfMemory(f"can't allocate memory: {called} needs more than there is.")
+    n = math.prod(made) * dtype.itemsize
+    message = (
+        f"can't allocate memory: you tried to allocate {n} bytes ({n / 2**30:,.1f} GiB), for an array of shape {made}"
+        f"{f' in {called}' if name else ''}."
+    )
+    if (
+        len(shapes) == 2
+        and len(shapes[0]) != len(shapes[1])
+        and math.prod(shapes[0]) == math.prod(shapes[1])
+    ):
+        message += " They were broadcast: each entry of one met all of the other. To fix it, give both the same shape."
+    return OutOfMemory(message)
 
 
 def _einsum_error(equation: str, shapes: Sequence[tuple[int, ...]]) -> Exception | None:

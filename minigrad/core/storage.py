@@ -29,7 +29,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import CPU
 from minigrad.core.devices import device as Device
 from minigrad.core.memory import INFERENCE
-from minigrad.core.shapes import Array
+from minigrad.methods.base import zeros_of
 
 
 class Storage:
@@ -108,16 +108,6 @@ class Storage:
         else:
             name = "UntypedStorage(device=cpu)"
         return f"{numbers}[minigrad.storage.{name} of size {len(self)}]"
-
-
-def zeros_of(shape: tuple[int, ...], dtype: Any) -> Array:
-    """np.zeros. Raises PyTorch's RuntimeError if they do not fit into memory."""
-    try:
-        return np.zeros(shape, dtype)
-    except (ValueError, MemoryError) as error:
-        raise RuntimeError(
-            f"can't allocate memory for a tensor of sizes={list(shape)}: {error}"
-        ) from None
 
 
 def resize(x: Any, shape: tuple[int, ...]) -> None:

@@ -237,12 +237,12 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         >>> minigrad.tensor([0.5]).new_tensor([1, 2])
         tensor([1., 2.])
         """
-        array = (
-            data.detach().clone().array
-            if hasattr(data, "__apply_op__")  # a Tensor, or a Slot of a program
-            else as_array(data, self.dtype if dtype is None else dtype)
-        )
-        return self._new(array, dtype, device, requires_grad)
+        check_device(device)
+        dtype = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+        of_tensor = hasattr(data, "__apply_op__")  # a Tensor, or a Slot of a program
+        array = data.detach().array if of_tensor else as_array(data, dtype)
+        z: Self = self._constant(array.astype(dtype))  # type: ignore[assignment]
+        return z.requires_grad_(requires_grad) if requires_grad else z
 
     @property
     def output_nr(self) -> int:

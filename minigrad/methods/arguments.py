@@ -18,7 +18,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dtypes import as_dtype, bool_, can_cast, dtype, int64, torch_name, uint8
-from minigrad.core.errors import warn_user
+from minigrad.core.errors import memory_error, warn_user
 from minigrad.methods.base import Base
 
 OF_ONE_DTYPE = {  # the dtypes that `out` can have (all, if none is listed), and PyTorch's error message
@@ -160,6 +160,8 @@ def takes_tensors(function: F, first: int = 1) -> F:
         except REFUSED:
             check_arguments(function, args, kwargs, first)
             raise
+        except MemoryError as error:
+            raise memory_error(function.__name__, (), error) from None
         if z.__class__ is np.ndarray:
             check_arguments(function, args, kwargs, first)
         return z
@@ -197,7 +199,12 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
     @functools.wraps(make)
     def called(*args: object, out: Any = None, **settings: Any) -> R:
         if out is None:
-            return make(*args, **settings)
+            try:
+                return make(*args, **settings)
+            except (MemoryError, ValueError) as error:
+                if isinstance(error, ValueError) and "Maximum allowed" not in str(error):
+                    raise
+                raise memory_error(make.__name__, (), error) from None
         if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
             given = torch_name(as_dtype(settings["dtype"]))
             raise RuntimeError(f"dtype {given} does not match dtype of out parameter ({torch_name(out.dtype)}).")

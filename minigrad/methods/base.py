@@ -25,7 +25,7 @@ from minigrad.core.devices import (
 )
 from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.errors import shape_error, wrong_kind
+from minigrad.core.errors import memory_error, shape_error, wrong_kind
 from minigrad.core.op import TWINS, Op
 from minigrad.core.shapes import (
     LISTED,
@@ -520,7 +520,7 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_zeros(3)
         tensor([0, 0, 0])
         """
-        return self._new(np.zeros(shape_of(shape, size)), dtype, device, requires_grad)
+        return self._new(0, shape_of(shape, size), dtype, device, requires_grad)
 
     def new_ones(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of ones with this shape and this tensor's dtype.
@@ -530,7 +530,7 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_ones(3)
         tensor([1, 1, 1])
         """
-        return self._new(np.ones(shape_of(shape, size)), dtype, device, requires_grad)
+        return self._new(1, shape_of(shape, size), dtype, device, requires_grad)
 
     def new_empty(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this shape and this tensor's dtype, for you to fill.
@@ -548,14 +548,22 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)
         tensor([7, 7, 7])
         """
-        array = np.zeros(shape_of((tuple(size),)), self.dtype if dtype is None else dtypes.as_dtype(dtype))
-        array.fill(dtypes.exact_number(fill_value, array.dtype))
-        return self._new(array, dtype, device, requires_grad)
+        return self._new(fill_value, shape_of((tuple(size),)), dtype, device, requires_grad)
 
-    def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
+    def _new(self, value: complex, shape: Shape, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
         check_device(device)
-        z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
+        array = zeros_of(shape, self.dtype if dtype is None else dtypes.as_dtype(dtype))
+        array.fill(dtypes.exact_number(value, array.dtype))
+        z = self._constant(array)
         return z.requires_grad_(requires_grad) if requires_grad else z
+
+
+def zeros_of(shape: tuple[int, ...], dtype: Any) -> Array:
+    """np.zeros. Raises PyTorch's RuntimeError if they do not fit into memory."""
+    try:
+        return np.zeros(shape, dtype)
+    except (ValueError, MemoryError) as error:
+        raise memory_error("", [shape], error) from None
 
 
 def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:

@@ -13,9 +13,9 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.promotion import CONSTANTS
 from minigrad.core.shapes import Array, Several, as_int, shape_of
-from minigrad.core.storage import zeros_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
+from minigrad.methods.base import zeros_of
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
@@ -189,6 +189,7 @@ def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float
     return finish((float(base) ** powers).astype(d), requires_grad)
 
 
+@takes_tensors
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of row indices and a row of column indices.
 
@@ -200,6 +201,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     return wrap(np.stack(np.tril_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
+@takes_tensors
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of row indices and a row of column indices.
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.data import as_array
+from minigrad.core.errors import memory_error
 from minigrad.core.plan import compiled
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import (
@@ -67,6 +68,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         except REFUSED:
             check_arguments(compute, (input, *args), kwargs)
             raise
+        except MemoryError as error:
+            raise memory_error(name, (), error) from None
         return z if out is None else into_out(name, out, z, kwargs.get("dtype"))
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__

@@ -8,9 +8,11 @@ import numpy as np
 
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.arguments import takes_tensors
 from minigrad.methods.creation import type_to_make
 
 
+@takes_tensors
 def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Hann window: (1 - cos(t)) / 2.
 
@@ -20,6 +22,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike =
     return _window(window_length, periodic, (0.5, -0.5), dtype)
 
 
+@takes_tensors
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DTypeLike = None) -> Tensor:
     """The Hamming window: alpha - beta * cos(t).
 
@@ -29,6 +32,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     return _window(window_length, periodic, (alpha, -beta), dtype)
 
 
+@takes_tensors
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Blackman window: 0.42 - 0.5 * cos(t) + 0.08 * cos(2 t).
 
@@ -38,6 +42,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLi
     return _window(window_length, periodic, (0.42, -0.5, 0.08), dtype)
 
 
+@takes_tensors
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Bartlett window: a triangle from 0 up to 1 and back down to 0.
 
