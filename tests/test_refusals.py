@@ -53,6 +53,8 @@ WRONG = [
     (lambda: t.nn.Conv2d(1, 16), TypeError, "Conv2d.__init__() missing 1 required positional argument: 'kernel_size'"),
     (lambda: t.nn.Embedding(3), TypeError, "Embedding.__init__() missing 1 required"),
     (lambda: t.distributions.Normal(0), TypeError, "Normal.__init__() missing 1 required positional argument: 'scale'"),
+    (lambda: X.softmax(), TypeError, "Tensor.softmax() missing 1 required positional argument: 'dim'"),
+    (lambda: X.index_fill_(0), TypeError, "Tensor.index_fill_() missing 2 required"),
     (lambda: F.conv2d(X), TypeError, "conv2d() missing 1 required positional argument: 'weight'"),
     (lambda: X.sum(True), TypeError, "'dim' must be int, not bool"),
     (lambda: X.unsqueeze(1.0), TypeError, "'dim' must be int, not float"),

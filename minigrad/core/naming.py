@@ -1,9 +1,11 @@
 """What users see as the name of a class or function.
 
-TopLevel      <class 'minigrad.Tensor'>, for the classes that PyTorch has at the top of its package
-named_copy    a function that several names share, with one of them in Python's errors
+TopLevel        <class 'minigrad.Tensor'>, for the classes that PyTorch has at the top of its package
+named_copy      a function that several names share, with one of them in Python's errors
+one_for_users   the methods of a class that is written in several parts, named after the class
 """
 
+import sys
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -41,3 +43,17 @@ def own_init(cls: Any) -> None:
     """Name `__init__` after the class if its private base class has it: Conv2d.__init__(), not _ConvNd.__init__()."""
     if cls.__init__.__qualname__.startswith("_") and not cls.__name__.startswith("_"):
         cls.__init__ = named_copy(cls.__init__, f"{cls.__name__}.__init__")
+
+
+def one_for_users(cls: type) -> None:
+    """Name the methods that a class has from our base classes after the class, which users know.
+
+    Python's errors and pickle then say Tensor.softmax, as in PyTorch; its base class is `Reductions`.
+    """
+    for part in cls.__mro__:
+        for method in vars(part).values():
+            while isinstance(method, FunctionType) and method.__module__.startswith("minigrad."):
+                if method.__name__.isidentifier():
+                    method.__qualname__ = f"{cls.__name__}.{method.__name__}"
+                    vars(sys.modules[method.__module__]).setdefault(cls.__name__, cls)  # for pickle
+                method = getattr(method, "__wrapped__", None)

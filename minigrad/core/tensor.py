@@ -32,7 +32,7 @@ from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new, with_tangents
-from minigrad.core.naming import TopLevel
+from minigrad.core.naming import TopLevel, one_for_users
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
@@ -675,6 +675,7 @@ class View(Tensor):
         self._seen = self.counter.history
 
 
+one_for_users(Tensor)
 View.__name__ = View.__qualname__ = "Tensor"  # for the user, a view is an ordinary Tensor
 
 

@@ -22,6 +22,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device, is_device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.modes import no_grad, reports
+from minigrad.core.naming import one_for_users
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
 from minigrad.nn.parameter import clear_gradients
@@ -251,8 +252,4 @@ class ScriptModule(Module):
     """`jit.ScriptModule`. It is an ordinary Module; programs ask whether a module is one of these."""
 
 
-# The parts are one class for the user, who sees <generator object Module.parameters> as in PyTorch.
-for _part in (Registry, Called, Stateful):
-    for _name, _method in vars(_part).items():
-        if isinstance(_method, FunctionType):
-            _method.__qualname__ = f"Module.{_name}"
+one_for_users(Module)  # who sees <generator object Module.parameters>, as in PyTorch
