@@ -461,6 +461,11 @@ def _contours(
 
 def _points(points: Iterable[object]) -> Array:
     """A path as an array of two columns."""
+    if not isinstance(points, Iterable):
+        raise TypeError(
+            f"loss_surface: a path is a list of points, not {type(points).__name__}. To fix it, write "
+            "loss_surface(f, path), where f is the loss."
+        )
     array = np.array([numbers_of(p) for p in points], dtype=float)
     if array.size and array.shape[1:] != (2,):
         raise ValueError(

@@ -533,7 +533,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     Tensors that f uses without getting them as arguments (parameters of a model) are captured: their
     memory is read again in each run.
 
-    Raises ProgramError if f asks for a value: `if x > 0`, x.item(), x.numpy().
+    Raises ProgramError if f asks for a value: `if x > 0`, x.item(), x.numpy(); TypeError if f is not a function.
 
     >>> import minigrad
     >>> program = record(lambda x, w: (x @ w).relu())(minigrad.ones(8, 4), minigrad.ones(4, 2))
@@ -544,6 +544,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     %3  = relu(%2)              (8, 2) float32
     return %3
     """
+    check_function("record", f)
 
     def recording(*examples: object) -> Program:
         recorder = ProgramRecorder()
@@ -553,6 +554,15 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
         return finished(recorder, result)
 
     return recording
+
+
+def check_function(name: str, f: object) -> None:
+    """Raise TypeError if f is not a function; most often it is a function's result."""
+    if not callable(f):
+        raise TypeError(
+            f"static.{name} takes a function, but got {type(f).__name__}. To fix it, pass the function itself, "
+            f"without (), and call what you get:  static.{name}(f)(x)"
+        )
 
 
 def as_example(x: object) -> Any:

@@ -38,7 +38,7 @@ from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.step_recorder import StepRecorder
-from minigrad.static.tracing import as_example
+from minigrad.static.tracing import as_example, check_function
 
 ndarray, tensor = np.ndarray, make.Tensor
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
@@ -209,4 +209,5 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
     >>> w
     tensor([0.1250, 0.2500], requires_grad=True)
     """
+    check_function("compile", f)
     return Compiled(f)

@@ -80,6 +80,9 @@ def tolerances(
     mine: Array, theirs: Array, rtol: float | None, atol: float | None
 ) -> tuple[float, float]:
     """rtol and atol; by default those of the less precise floating-point type."""
+    for given in (rtol, atol):
+        if not isinstance(given, int | float | np.number | None):
+            raise TypeError(f"rtol and atol must be numbers, not {type(given).__name__}.")
     sizes = [a.dtype.itemsize for a in (mine, theirs) if a.dtype.kind == "f"]
     narrow, wide = _TOLERANCES[min([*sizes, 8])]
     return narrow if rtol is None else rtol, wide if atol is None else atol

@@ -100,6 +100,11 @@ def make_dot(
 
     Source: torchviz (S. Zagoruyko), which defined these arguments and colors.
     """
+    if not hasattr(params or {}, "items"):
+        given = type(params).__name__
+        raise TypeError(
+            f"make_dot: params must be a dict, not {given}. To fix it, write params=dict(model.named_parameters())."
+        )
     kinds = tensor_kinds()
     several = isinstance(var, Iterable) and not isinstance(var, kinds)
     outputs: list[Any] = list(var) if several else [var]
@@ -110,12 +115,17 @@ def make_dot(
     # Names from params take precedence. If a tensor has two names, we use the first.
     named = [*tensors_in(namespace_of(sys._getframe(1)), kinds)][::-1]
     named += [(str(name), tensor) for name, tensor in (params or {}).items()]
+    return Dot(_Builder(_names_of(named), show_attrs, show_saved, max_attr_chars).build(outputs))
+
+
+def _names_of(named: Iterable[tuple[str, Any]]) -> Names:
+    """The names of tensors and of leaves' nodes; of several, the last."""
     names: Names = {}
     for name, tensor in named:
         names[id(tensor)] = short(name)
         if (node := node_of(tensor)) is not None and is_leaf(node):
             names[node] = short(name)
-    return Dot(_Builder(names, show_attrs, show_saved, max_attr_chars).build(outputs))
+    return names
 
 
 @dataclass
