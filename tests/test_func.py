@@ -183,6 +183,13 @@ def test_every_way_to_a_jacobian_agrees_for_several_results(name):
             assert block.tolist() == expected.tolist()
 
 
+def test_a_jacobian_without_entries_has_the_dtype_of_its_rows_or_columns():
+    x, wide = minigrad.ones(0), minigrad.ones(2, dtype=minigrad.float64)
+
+    assert func.jacfwd(lambda x: wide + 0)(x).dtype == minigrad.float64  # tangents, as in PyTorch
+    assert func.jacrev(lambda x: wide + 0)(x).dtype == minigrad.float32  # gradients
+
+
 def test_a_jacobian_of_several_results_has_the_derivatives_of_each():
     blocks = functional.jacobian(lambda x: (x * x, (x * 2) * 3), minigrad.tensor([1.0, 2.0]))
 

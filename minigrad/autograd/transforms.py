@@ -511,7 +511,9 @@ def basis(x: Tensor) -> list[Tensor]:
 def joined_blocks(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
     """The Jacobian of z with respect to x, from its rows or, with dim=-1, its columns."""
     shape = (*z.array.shape, *x.array.shape)
-    return stack(parts, dim).reshape(shape) if parts else wrap(np.zeros(shape, x.array.dtype))
+    if not parts:  # a row is a gradient, of the dtype of x; a column is a tangent, of that of z
+        return wrap(np.zeros(shape, (z if dim else x).array.dtype))
+    return stack(parts, dim).reshape(shape)
 
 
 def zero_gradient(x: Tensor) -> Tensor:
