@@ -242,7 +242,8 @@ def test_exactly_one_answer_counts():
         ([np.nan, 1.0], [np.nan, 1.0], ""),
         ([np.inf], [np.inf], ""),
         ([np.inf], [-np.inf], "wrong value"),
-        ([np.nan], [1.0], "1 entries are NaN"),
+        ([np.nan], [1.0], "NaN entries: 1 of 1"),
+        ([1.0, 2.0], [np.nan, 2.0], "wrong value: 1 of 2, the first at [0]"),
         ([1.0, 2.5], [1.0, 2.0], "wrong value: 1 of 2, the first at [1]"),
         ([[1.0, 2.0]], [1.0, 2.0], "shape (1, 2) instead of (2,)"),
         ([True], [1.0], "an array of bool"),
@@ -283,6 +284,12 @@ def test_json_answers_are_compared(kind, mine, right, ok):
     question = GradedQuestion("q", 1, "f", ("y",), ({},), compare=kind)
 
     assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
+
+
+def test_a_function_that_returns_nothing_is_told_so():
+    verdict = compare_answer(QUESTION, {"json": None}, encoded(np.ones(2)))
+
+    assert verdict.reason == "None instead of an answer: does the function end with a return?"
 
 
 def test_a_dict_of_nbformat_is_called_a_dict():

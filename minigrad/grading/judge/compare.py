@@ -44,6 +44,8 @@ def compare_answer(
         return Verdict(False, "no answer")
     if "error" in mine:
         return Verdict(False, str(mine["error"]))
+    if mine == {"json": None} != right:
+        return Verdict(False, "None instead of an answer: does the function end with a return?")
     try:
         if question.compare == "array" and "data" in right:
             reason = _array(question, mine, right, max(atol, question.atol))
@@ -123,8 +125,8 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     integers = a.dtype.kind in "iu" and b.dtype.kind in "iu"
     equal = a == b
     a, b = a.astype(np.float64), b.astype(np.float64)
-    if not np.array_equal(np.isnan(a), np.isnan(b)):
-        return f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN"
+    if (undefined := np.isnan(a) & ~np.isnan(b)).any():
+        return f"NaN entries: {int(undefined.sum())} of {a.size}"
     if integers and atol < 1:
         near = equal  # float64 cannot tell large integers apart
     else:
