@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -174,3 +175,37 @@ def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
     assert labels == ["w v59"] and tape.svg() and "1 leaf" in tape.text()
     texts = [s.text for s in found.steps[iteration.step - 1 : iteration.until]]
     assert texts[0].startswith("sub#60 = w - 1") and texts[-1].startswith("w -= ")
+
+
+def test_an_iteration_whose_steps_are_made_by_hooks_ends_after_the_pass():
+    w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    opt = optim.SGD([w], lr=0.1)
+
+    def step(leaf):
+        opt.step()
+        opt.zero_grad()
+
+    w.register_post_accumulate_grad_hook(step)
+    with minigrad.record() as tape:
+        for _ in range(60):
+            (w * w).sum().backward()
+    found = tape.shown()
+    one = found.steps[found.iterations[0].step - 1 : found.iterations[0].until]
+
+    assert len(found.iterations) == 24 and found.iterations[-1].number == 60
+    assert [b.ran_as for b in found.backward] == [i.number for i in found.iterations]
+    assert [s.text for s in one[-3:]] == [
+        "w.grad is now [2, 4].",
+        "opt.step() (SGD, lr 0.1) wrote to 1 parameter: w v0 → v1.",
+        "opt.zero_grad() cleared the gradients of 1 parameter.",
+    ]
+    assert [found.node(key).label for key in found.backward[-1].grads] == ["w v59"]
+    assert tape.svg() and tape.check(w=0.8**59 * np.array([2.0, 4.0])).ok
+
+
+def test_the_many_passes_of_a_jacobian_are_no_iterations():
+    x = minigrad.ones(3, 3, requires_grad=True)
+    with minigrad.record() as tape:
+        minigrad.func.jacrev(minigrad.func.jacfwd(lambda x: x**3))(x)
+
+    assert len(tape.shown().backward) > 50 and not tape.shown().iterations

@@ -513,6 +513,18 @@ def test_derivatives_of_derivatives_by_transforms_can_be_recorded():
     ElementTree.fromstring(tape.svg())
 
 
+def test_the_nodes_of_a_tangent_are_on_the_tape_once_even_if_a_pass_meets_them_first():
+    with minigrad.record() as tape:
+        minigrad.func.grad(lambda x: minigrad.func.jvp(lambda x: x**3, (x,), (x,))[1].sum())(
+            minigrad.tensor([3.0, 2.0])
+        )
+    [one] = tape.document["backward"]
+
+    ran = [s["node"] for s in tape.document["steps"] if s["event"] == "node"]
+    assert len(ran) == len(set(ran)) and one["finished"]
+    ElementTree.fromstring(tape.svg())
+
+
 # ---------------------------------------------------------------------- going through it
 
 

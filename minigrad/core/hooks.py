@@ -128,6 +128,7 @@ class Hooked:
         if not (self.after or self.finally_):
             return grads
         departing = grads
+        self._report("finally", len(self.finally_), (getattr(node, "grad", None),), ())
         with modes.set_grad_enabled(modes.state.recording and tensors):
             for hook in list(self.finally_.values()):
                 variable = node.variable
@@ -140,7 +141,6 @@ class Hooked:
             if self.after:
                 departing = self._after(grads, g, tensors)
         self._report("after", len(self.after), grads, departing)
-        self._report("finally", len(self.finally_), (), ())
         return departing
 
     def _after(self, grads: Sequence[Any], g: Any, tensors: bool) -> Sequence[Any]:

@@ -109,9 +109,14 @@ class ForwardHalf(Identities):
     def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
         """A leaf was written to, as in  w -= lr * w.grad : later uses start from this version."""
         before = self._entry_of.get(node)
-        self._belongs(entry, number, node)
+        entry.backward, entry.queue_key = node.name(), node.queue_key
+        self._moves(node, number)
         if before is not None and before in self._grads:
             self._grads[number] = self._grads[before]
+
+    def _moves(self, node: AnyNode, number: int) -> None:
+        """A leaf's node belongs to this entry once the backward passes that run have ended."""
+        (self._moved if self._open else self._entry_of)[node] = number
 
     def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
         """An op raised an error, and the recorded code stopped there."""
@@ -170,7 +175,10 @@ class ForwardHalf(Identities):
         node = None if overwritten else tensor.grad_fn
         if node is not None and node in self._entry_of:  # another object for a saved result
             made = self._entry_of[node]
-            if tensor.output_nr < len(self.entries[made].results):
+            results = self.entries[made].results
+            if not results and tensor.output_nr == 0:  # of a node whose tensor was not seen so far
+                results.append(result)
+            if tensor.output_nr < len(results):
                 self._latest[key] = (made, tensor.output_nr)
                 return
         entry = Entry("leaf" if node is None else "before", results=[result])

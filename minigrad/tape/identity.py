@@ -166,6 +166,7 @@ class Identities(Tensors):
         self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id -> (a counter, its storage)
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
+        self._moved: dict[AnyNode, int] = {}  # nodes whose leaf a hook has written to
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, when last checked
         self._open: list[tuple[GraphTask, Backward]] = []  # the passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls

@@ -32,7 +32,9 @@ def iterations_of(recorder: Recorder) -> list[Iteration]:
     for k, (kind, which, _) in enumerate(recorder.events):
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
             steps.setdefault((update.place, update.name), []).append(k)
-    ends = [_with_schedules(recorder, k) for k in max(steps.values(), key=len, default=[])]
+    after = _after_passes(recorder)  # a hook may step, in the middle of a pass
+    several = max(steps.values(), key=len, default=[])
+    ends = sorted({_with_schedules(recorder, after[k]) for k in several})
     if len(ends) < 2:
         ends = _ends_by_hand(recorder)
     found, entered = [], 0
@@ -55,6 +57,17 @@ def _reached(recorder: Recorder, end: int) -> int:
     return first
 
 
+def _after_passes(recorder: Recorder) -> list[int]:
+    """For each event, the next one that no backward pass contains."""
+    after: list[int] = []
+    running = 0
+    for k in reversed(range(len(recorder.events))):
+        kind = recorder.events[k][0]
+        after.append(after[-1] if running else k + 1)
+        running += (kind == "end") - (kind == "seed")
+    return after[::-1]
+
+
 def _ends_by_hand(recorder: Recorder) -> list[int]:
     """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line."""
     places = [b.place for b in recorder.passes]
@@ -62,18 +75,18 @@ def _ends_by_hand(recorder: Recorder) -> list[int]:
         return []
     file, line = places[0]
     ends, ran = [], False
+    after = _after_passes(recorder)  # with create_graph, a pass has operations
     for k, (kind, which, _) in enumerate(recorder.events):
-        place = recorder.entries[which].place if kind == "op" else None
+        place = recorder.entries[which].place if kind == "op" and after[k] == k + 1 else None
         if ran and place is not None and place.file == file and place.line <= line:
             ends.append(k)
             ran = False
         ran = ran or kind == "end"
-    return [*ends, len(recorder.events)]
+    return [*ends, len(recorder.events)] if len(ends) >= MOST_ITERATIONS else []
 
 
 def _with_schedules(recorder: Recorder, k: int) -> int:
-    """The event after an optimizer's step and the schedulers' steps that follow it."""
-    k += 1
+    """The event after the schedulers' steps that follow an optimizer's step, which ends before event k."""
     while k < len(recorder.events):
         kind, which, _ = recorder.events[k]
         if kind != "update" or recorder.updates[which].kind != "schedule":

@@ -49,6 +49,8 @@ class Recorder(ForwardHalf):
         self._updating: list[str] = []  # the kinds of the updates that are running
         # The hooks that ran since the last step: of each running pass, innermost last.
         self._hooks: list[list[HookRan]] = [[]]
+        # For each pass with a leaf whose last hooks run: the events before them, and its .grad
+        self._added: dict[int, tuple[int, Snapshot | None]] = {}
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
@@ -63,7 +65,10 @@ class Recorder(ForwardHalf):
         self._hooks.append([])
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """Hooks have seen, and perhaps replaced, gradients."""
+        """Hooks have seen, and perhaps replaced, gradients; or hooks follow on the sum in `.grad`."""
+        if when == "finally":  # these may step, and clear .grad, after the leaf's node ran
+            self._added[self._open[-1][1].number] = len(self.events), maybe(before[0])
+            before = ()
         self._hooks[-1].append(HookRan(when, hooks, [*map(maybe, before)], [*map(maybe, after)]))
 
     def step(self, task: GraphTask, step: Step) -> None:
@@ -75,21 +80,27 @@ class Recorder(ForwardHalf):
         parts = {k: Snapshot(g) for k, g in sorted(getattr(step.g, "parts", {}).items())}
         run = NodeRun(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks[-1])
         self._hooks[-1] = []
-        self._take(task, step, run, now)
+        at, added = self._added.pop(now.number, (len(self.events), None))
+        self._take(task, step, run, now, added)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
             if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
                 run.sent.append(now.send(to, edge, _opened(g)))
-        self.events.append(("run", now.number - 1, len(now.runs)))
+        self.events.insert(at, ("run", now.number - 1, len(now.runs)))
         now.runs.append(run)
 
-    def _take(self, task: GraphTask, step: Step, run: NodeRun, now: Backward) -> None:
-        """Record where the gradient is stored or returned, if it ends at this node."""
+    def _take(
+        self, task: GraphTask, step: Step, run: NodeRun, now: Backward, added: Snapshot | None
+    ) -> None:
+        """Record where the gradient is stored or returned, if it ends at this node.
+
+        added    a leaf's .grad before hooks could change it, if there are such hooks
+        """
         node, entry = step.node, run.entry
         asked = task.inputs is not None and node in task.inputs
         run.captured = asked and not (task.accumulate and isinstance(node, AccumulateGrad))
         if isinstance(node, AccumulateGrad) and not run.captured:
             before, after = self._grads.get(entry), maybe(node.grad)
-            now.accumulate(run, before, after)
+            now.accumulate(run, before, after if added is None else added)
             self._grads[entry] = after
         run.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
@@ -112,6 +123,9 @@ class Recorder(ForwardHalf):
         """A backward pass has ended, perhaps with an error."""
         _, now = self._open.pop()
         self._hooks.pop()
+        if not self._open:
+            self._entry_of |= self._moved
+            self._moved.clear()
         now.finished = error is None
         if error is not None:
             if not now.runs:
@@ -206,7 +220,7 @@ class Recorder(ForwardHalf):
         )
         self._latest[key] = (len(self.entries), 0)
         if tensor.node is not None:
-            self._entry_of[tensor.node] = len(self.entries)
+            self._moves(tensor.node, len(self.entries))
             self._grads[len(self.entries)] = g
         self.entries.append(entry)
         return WrittenTensor(was, len(self.entries) - 1, g)

@@ -355,6 +355,22 @@ def test_a_large_tensor_of_any_type_is_summarized(kind):
         assert kind != "int64" or value["min"].__class__ is int
 
 
+def test_what_the_last_hooks_of_a_leaf_do_comes_after_its_node():
+    w = ones(2).requires_grad_()
+    descent = torch.optim.SGD([w], lr=0.5)
+
+    def step(leaf):
+        descent.step()
+        descent.zero_grad()
+
+    w.register_post_accumulate_grad_hook(step)
+    with minigrad.record() as tape:
+        (w * 3).sum().backward()
+    texts = [s["text"] for s in tape.document["steps"]]
+
+    assert texts[-2] == "w.grad is now all 3." and texts[-1].startswith("w.sgd_step_(w.grad) wrote")
+
+
 def test_a_hook_that_writes_past_the_versions_is_seen():
     x = torch.ones(3, requires_grad=True)
     with minigrad.record() as tape:

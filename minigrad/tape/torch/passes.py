@@ -105,6 +105,7 @@ class OnePass:
             self.parts.setdefault(entry, []).append(g)
         self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
         self.running: list[NodeRun] = []
+        self.begun: list[int] = []  # how many events there were when they began
         # (entry, result) -> the memory and the snapshot of a gradient sent there. None: several were sent.
         self.sent: dict[tuple[int, int], tuple[Any, Snapshot] | None] = {}
         self.recorder.passes.append(self.record)
@@ -169,8 +170,8 @@ class OnePass:
         run.instead = self._instead(entry)
         self._hooks(run, node)
         if hasattr(node, "variable"):
-            before = node.variable.grad
-            run.accumulated = (self._unseen(before), None)
+            run.accumulated = self._unseen(node.variable.grad), self._sum(node, grads[0])
+        self.begun.append(len(self.recorder.events))
         self.running.append(run)
 
     def _arriving(self, entry: int, which: int, g: torch.Tensor | None) -> Snapshot | None:
@@ -195,7 +196,7 @@ class OnePass:
     def finish(self, node: Node, grads: Gradients) -> None:
         """A node has run."""
         self.passes.operations.look()
-        run = self.running.pop()
+        run, at = self.running.pop(), self.begun.pop()
         edge = 0
         for (parent, which), g in zip(node.next_functions, grads, strict=False):
             if parent is None:
@@ -208,18 +209,25 @@ class OnePass:
                 first = (to, which) not in self.sent
                 self.sent[to, which] = (memory_of(g), value) if first and value else None
             edge += 1
+        last = last_hooks(node)
         if run.accumulated is not None:
-            self._accumulated(node, run)
-        self.recorder.events.append(("run", self.record.number - 1, len(self.record.runs)))
-        self.record.runs.append(run)
-
-    def _accumulated(self, node: Node, run: NodeRun) -> None:
-        """Record that a gradient was added to a leaf's .grad."""
-        assert run.accumulated is not None
-        self.record.accumulate(run, run.accumulated[0], self._unseen(node.variable.grad))
-        last = getattr(node.variable, "_post_accumulate_grad_hooks", None)
+            before, added = run.accumulated
+            after = added if last else self._unseen(node.variable.grad)
+            self.record.accumulate(run, before, after)
         if last:
             run.hooks.append(HookRan("finally", len(last), [], []))
+        # What such hooks did, such as an optimizer's step, comes after the node.
+        reached = at if last else len(self.recorder.events)
+        self.recorder.events.insert(reached, ("run", self.record.number - 1, len(self.record.runs)))
+        self.record.runs.append(run)
+
+    def _sum(self, node: Node, g: torch.Tensor | None) -> Snapshot | None:
+        """What a leaf's .grad is about to become, if hooks run before we can see it."""
+        if g is None or not last_hooks(node):
+            return None
+        before = node.variable.grad
+        with self.passes.operations.unseen(), torch.no_grad():
+            return snapshot(g if before is None else before + g)
 
     def _unseen(self, g: torch.Tensor | None) -> Snapshot | None:
         with self.passes.operations.unseen():
@@ -282,6 +290,11 @@ class OnePass:
             if ran:
                 rows = [("first pass", ran[-1].place), ("this pass", self.record.place)]
         return [(e, p.label, p.text, *more) for e, p, *more in rows if p is not None]
+
+
+def last_hooks(node: Node) -> dict[int, Any]:
+    """The hooks that run once a leaf's .grad is up to date."""
+    return getattr(getattr(node, "variable", None), "_post_accumulate_grad_hooks", None) or {}
 
 
 def edge_of(x: Any) -> Node:
