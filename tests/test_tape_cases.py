@@ -248,6 +248,23 @@ def test_hooks_are_shown_with_the_gradient_before_and_after():
     assert details(tape, "keep")[0]["text"].startswith("y retains its gradient")
 
 
+def test_what_a_hook_returned_is_what_is_added_requested_and_retained():
+    w = minigrad.ones(2, requires_grad=True)
+    w.grad = minigrad.ones(2)
+    w.register_hook(lambda g: g * 2)
+    u = w * 3
+    u.register_hook(lambda g: g * 5)
+    u.retain_grad()
+    with minigrad.record() as tape:
+        u.sum().backward(retain_graph=True)
+        minigrad.autograd.grad(u.sum(), u)
+
+    [added] = details(tape, "accumulate")
+    assert added["text"] == "w.grad was all 1; all 30 is added: all 31."
+    [asked], kept = details(tape, "capture"), details(tape, "keep")
+    assert [first(tape, d["g"]) for d in (asked, *kept)] == [[5.0, 5.0]] * 3
+
+
 def test_no_grad_and_detach_stop_the_tape():
     tape = cases.stops()
 
@@ -367,6 +384,27 @@ def test_each_result_of_a_function_has_a_name_of_its_own():
         "sent [15, 32] to a, [7, 20] to b. Ready now: a, b."
     )
     assert "receives  [4, 6] and [3, 8]" in repr(list(tape.steps())[2])
+
+
+def test_the_gradients_of_a_function_go_to_its_tensors_wherever_its_other_arguments_are():
+    class Scaled(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k, f, y):
+            return f(x * k) + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, None, None, g
+
+    x, y = minigrad.ones(2), minigrad.ones(2, requires_grad=True)
+    with minigrad.record() as tape:
+        Scaled.apply(x, 3, minigrad.sin, y * 2).sum().backward()
+    found = tape.shown()
+    [scaled] = nodes(tape, op="Scaled")
+
+    assert [i.get("constant") for i in scaled["inputs"]] == [None, "3", "sin", None]
+    sent = [e.from_ for e in found.edges if e.to == scaled["id"] and e.gradient]
+    assert [found.node(key).name for key in sent] == ["mul#1"]
 
 
 def test_what_a_function_saved_is_shown_with_its_names():

@@ -416,14 +416,14 @@ def passed_through(
     if not modes.state.recording or all(t.node is None for t in tensors):
         return tuple(values), False
 
-    def for_each_value(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    def hooks(grads: tuple[Any, ...]) -> tuple[Any, ...]:
         found: list[Any] = [None] * len(values)
         for k, g in zip(places, grads, strict=True):
             found[k] = g
         left = watch(tuple(found))
         return tuple(left[k] for k in places)
 
-    passed = BackwardHookFunction.apply(for_each_value, *tensors)
+    passed = BackwardHookFunction.apply(hooks, *tensors)
     result = list(values)
     for k, t in zip(places, (passed,) if len(places) == 1 else passed, strict=True):
         result[k] = t

@@ -216,6 +216,12 @@ class NodeRun:
     instead: int | None = None  # the node that our counts predicted, if PyTorch ran another one
     kept: bool = False  # it was also stored in the tensor's .grad by retain_grad
 
+    @property
+    def used(self) -> Snapshot | None:
+        """The gradient that the node worked with: hooks may have replaced the one that arrived."""
+        seen = [ran.after[0] for ran in self.hooks if ran.when == "before" and ran.after]
+        return seen[-1] if seen else self.g
+
 
 @dataclass(slots=True)
 class Backward:

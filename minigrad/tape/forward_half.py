@@ -208,8 +208,12 @@ class ForwardHalf(Identities):
         """Read from the new node which inputs get a gradient, and which values are saved."""
         self._belongs(entry, number, node)
         parents = node.next_functions if isinstance(node, CopySlices) else node.makers()
+        inputs = entry.inputs
+        if isinstance(node.plan, FunctionPlan):  # its edges are those of the tensors
+            likes = zip(inputs, node.plan.likes, strict=False)
+            inputs = [given for given, like in likes if like is not None]
         if isinstance(node, CopySlices) or not entry.replayed:
-            for given, (parent, _) in zip(entry.inputs, parents, strict=False):
+            for given, (parent, _) in zip(inputs, parents, strict=False):
                 given.gradient = parent is not None
                 if parent is not None and given.entry is not None:
                     self._entry_of.setdefault(parent, given.entry)

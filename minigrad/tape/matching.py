@@ -92,16 +92,24 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
         for side, ids in zip(known, found[-1].ids):
             side.update(ids)
 
-    for match in [m for m in found if m.single]:
-        for a, b in zip(_operands(match.theirs[0]), _operands(match.ours[0])):
+    for match in [m for m in found if m.both]:
+        read = [[k for n in side for k in _operands(n)] for side in match.sides]
+        if not match.single:  # a group reads its weight and its bias in the same order
+            read = [[k for k in ids if k not in known[side]] for side, ids in enumerate(read)]
+            shapes = [[d.node(k).shape for k in ids] for d, ids in zip((theirs, ours), read)]
+            read = read if shapes[0] == shapes[1] else []
+        for a, b in zip(*read):
             if a not in known[0] and b not in known[1]:
                 pair([theirs.node(a)], [ours.node(b)])
-    left = {n.name: n for n in ours.nodes if n.id not in known[1]}
+    left: dict[str, list[TapeNode]] = {}  # by name; the versions of a leaf, in order
+    for node in ours.nodes:
+        if node.id not in known[1]:
+            left.setdefault(node.name, []).append(node)
     for node in theirs.nodes:
         if node.id not in known[0]:
-            by_user = "#" not in node.name and node.name in left
-            pair([node], [left.pop(node.name)] if by_user else [])
-    return found + [Match([], [node]) for node in left.values()]
+            by_user = "#" not in node.name and left.get(node.name)
+            pair([node], [by_user.pop(0)] if by_user else [])
+    return found + [Match([], [node]) for nodes in left.values() for node in nodes]
 
 
 def _operands(node: TapeNode) -> list[NodeId]:
@@ -243,7 +251,7 @@ class Comparing:
             for parent in (p for k in m.ids[side] for p in above.get(k, ())):
                 to = self.of[side][parent]
                 if to is not m:
-                    sent[m].update([to] if to.both or to.leaf else sent[to])
+                    sent[m].update([to] if to.both or to.leaf else sent.get(to, ()))
         return sent
 
     def _saved(self) -> Iterator[Apart]:
@@ -312,10 +320,14 @@ class Comparing:
     def _gradients(self, line: str, ran_in: list[dict[Match, int | None]]) -> Iterator[Apart]:
         """Gradients that differ: at the first such node, and at leaves."""
         first = True
+        came_from: dict[Match, float] = {}  # the largest entries of the gradients that went there
+        for m, to in self._sent(0).items():
+            size = _largest(self.documents[0].value(ran_in[0].get(m)))
+            came_from |= {parent: max(size, came_from.get(parent, 0)) for parent in to}
         for m in ran_in[0]:
             facts = [d.value(t.get(m)) for d, t in zip(self.documents, ran_in)]
             several = not m.single and any(n.results for n in m.theirs + m.ours)
-            if None in facts or several or agree(facts[0], facts[1]):
+            if None in facts or several or agree(facts[0], facts[1], came_from.get(m, 0)):
                 continue
             if first or m.leaf:
                 shown = (f"{m.title} received {in_words(f)}" for f in facts)
@@ -350,8 +362,17 @@ class Comparing:
         return found
 
 
-def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
-    """Are two snapshots equal up to rounding? Values that were not recorded count as equal."""
+def _largest(facts: ArrayFacts | None) -> float:
+    """The largest absolute value; 0 if it is not known."""
+    ends = [] if facts is None else [facts["min"], facts["max"]]
+    return max([abs(x) for x in ends if isinstance(x, int | float) and math.isfinite(x)], default=0)
+
+
+def agree(a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0) -> bool:
+    """Are two snapshots equal up to rounding? Values that were not recorded count as equal.
+
+    summed    how large the numbers are that they are sums of: these may cancel
+    """
     if a is None or b is None:
         return True
     if a["size"] != b["size"]:
@@ -361,5 +382,6 @@ def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
         x, y = (np.array(n, dtype=float) for n in numbers)
     except ValueError:  # complex numbers are text
         return a["first"] == b["first"]
-    size = max(1e-6, 1e-5 * float(np.nanmax(np.abs(x), initial=0.0, where=np.isfinite(x))))
+    largest = float(np.nanmax(np.abs(x), initial=summed, where=np.isfinite(x)))
+    size = max(1e-6, 1e-5 * largest)
     return x.shape == y.shape and bool(np.allclose(x, y, rtol=1e-4, atol=size, equal_nan=True))

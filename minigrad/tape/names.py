@@ -112,9 +112,11 @@ def shape_text(shape: Iterable[int] | None) -> str:
 
 
 def constant_text(value: Any) -> str:
-    """The text of a number or an array in an expression."""
+    """The text of a number, an array or a function in an expression."""
     if isinstance(value, np.ndarray) and value.ndim:
         return array_text(value)
+    if callable(value) and isinstance(name := getattr(value, "__name__", None), str):
+        return name
     try:
         return number_text(value)
     except (TypeError, ValueError):

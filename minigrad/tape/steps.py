@@ -220,13 +220,13 @@ class Steps:
             *self._accumulated(run),
             *self._hooks(run, "finally"),
         ]
-        name = self.nodes[run.entry].name
+        name, used = self.nodes[run.entry].name, self.values.number(run.used)
         if run.captured:
-            text = f"The gradient of {name} was requested: {words(run.g)} goes to the caller."
-            details.append(doc.CaptureDetail("capture", g, text))
+            text = f"The gradient of {name} was requested: {words(run.used)} goes to the caller."
+            details.append(doc.CaptureDetail("capture", used, text))
         if run.kept:
-            text = f"{name} retains its gradient: {name}.grad is {words(run.g)}."
-            details.append(doc.CaptureDetail("keep", g, text))
+            text = f"{name} retains its gradient: {words(run.used)} goes to {name}.grad."
+            details.append(doc.CaptureDetail("keep", used, text))
         if run.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
         text = self._summary(run) + self._instead(run) + _said(first)
@@ -316,8 +316,8 @@ class Steps:
         if before is None:
             text = f"{name}.grad was none; now it is {words(after)}."
         else:
-            text = f"{name}.grad was {words(before)}; {words(run.g)} is added: {words(after)}."
-        was, term, now = map(self.values.number, (before, run.g, after))
+            text = f"{name}.grad was {words(before)}; {words(run.used)} is added: {words(after)}."
+        was, term, now = map(self.values.number, (before, run.used, after))
         return [doc.AccumulateDetail(before=was, term=term, after=now, text=text)]
 
     def _hooks(self, run: NodeRun, when: doc.When) -> list[doc.AnyDetail]:
@@ -358,7 +358,7 @@ class Steps:
                 return f"{name}.grad is now {words(after)}."
             return f"{name}.grad was {words(before)} and is now {words(after)}."
         if run.captured:
-            return f"{title} received {words(run.g)}: that is the gradient asked for."
+            return f"{title} received {words(run.used)}: that is the gradient asked for."
         sent = ", ".join(f"{words(s.value)} to {self._target(run, s)}" for s in run.sent)
         ready = ", ".join(self.nodes[s.to].label for s in run.sent if s.ready)
         text = f"{title} received {self._took(run)}; sent {sent or 'nothing'}."

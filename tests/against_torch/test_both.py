@@ -35,6 +35,39 @@ def test_a_program_has_the_same_nodes_edges_values_and_order_on_both():
     assert all(m.theirs[0].name == m.ours[0].name for m in found.matches)
 
 
+def test_all_versions_of_a_parameter_are_told_apart_in_training():
+    def program(m):
+        model = m.nn.Sequential(m.nn.Linear(2, 2), m.nn.BatchNorm1d(2))
+        opt = m.optim.SGD(model.parameters(), lr=0.1)
+        x = m.randn(5, 2)
+        for _ in range(2):
+            opt.zero_grad()
+            loss = (model(x) ** 3).sum()
+            loss.backward()
+            opt.step()
+
+    found = minigrad.both(program)
+    assert len(found.minigrad.document["nodes"]) == sum(len(m.ours) for m in found.matches)
+    assert {r.apart.what for r in found.rows if not r.ok} == {"nodes"}  # of batch norm
+
+
+def test_a_group_of_nodes_sends_its_gradients_to_the_same_leaves_whatever_these_are_called():
+    def program(m):
+        layers = [m.nn.Linear(2, 2), m.nn.LayerNorm(2)]
+        layers[0].register_full_backward_hook(lambda module, given, received: None)
+        layers[0].weight.register_hook(lambda g: g * 2)
+        (layers[1](layers[0](m.randn(5, 2))) ** 3).sum().backward()
+
+    assert {r.apart.what for r in minigrad.both(program).rows if not r.ok} == {"nodes"}
+
+
+def test_derivatives_of_derivatives_can_be_compared():
+    def program(m):
+        m.func.jacrev(m.func.jacfwd(lambda x: x * x))(m.ones(2, requires_grad=True) * 1)
+
+    assert "nodes" in str(minigrad.both(program))
+
+
 def test_names_of_saved_values_are_told_and_do_not_count():
     assert ("ExpBackward0 saves result = exp#1 v0", "ExpBackward0 saves z = exp#1 v0") in rows(
         minigrad.both(product), "names"

@@ -378,7 +378,7 @@ def test_a_hook_that_writes_past_the_versions_is_seen():
         y.register_hook(lambda g: [None, g.data.mul_(5)][0])
         (y * 2).sum().backward()
     [run] = [t for t in tape._recorder.passes[0].runs if t.hooks]
-    assert [v.array.tolist() for v in (*run.hooks[0].before, run.g)] == [[2.0] * 3, [10.0] * 3]
+    assert [v.array.tolist() for v in (*run.hooks[0].before, run.used)] == [[2.0] * 3, [10.0] * 3]
 
 
 def test_what_is_not_finite_in_a_large_tensor_is_counted():

@@ -248,7 +248,8 @@ class OnePass:
         as_sent = len(parts) == 1 and parts[0] is came
         changed = not (as_sent or np.array_equal(total, came.array, equal_nan=True))
         if hooks or changed:
-            run.hooks.append(HookRan("before", max(hooks, 1), [Snapshot(total)], [came]))
+            run.g = Snapshot(total)
+            run.hooks.append(HookRan("before", max(hooks, 1), [run.g], [came]))
 
     # ---- the end -------------------------------------------------------------------
 
