@@ -567,3 +567,119 @@ def test_sparse_adam_refuses_dense_gradients_as_in_an_eager_step():
 
     with pytest.raises(RuntimeError, match="does not support dense gradients"):
         step(minigrad.ones(3))
+
+
+def _leaf_hook(w):
+    w.register_hook(lambda g: g * 7)
+
+
+def _hook_after_accumulation(w):
+    def scale(leaf):
+        leaf.grad.mul_(11)
+
+    w.register_post_accumulate_grad_hook(scale)
+
+
+def _hook_before_the_node(w):
+    w.sum().grad_fn.next_functions[0][0].register_prehook(lambda grads: (grads[0] - 1,))
+
+
+def _step_in_a_hook(w):
+    opt = optim.SGD([w], lr=0.5)
+
+    def step(leaf):
+        opt.step()
+
+    w.register_post_accumulate_grad_hook(step)
+
+
+@pytest.mark.parametrize(
+    "hooked", [_leaf_hook, _hook_after_accumulation, _hook_before_the_node, _step_in_a_hook]
+)
+def test_hooks_of_parameters_are_part_of_the_step(hooked):
+    found = []
+    for compiled in (False, True):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        hooked(w)
+
+        def step(x, w=w):
+            w.grad = None
+            (w * w * x).sum().backward()
+
+        run = static.compile(step) if compiled else step
+        for k in (1.0, 2.0, 3.0):
+            run(minigrad.full((2,), k))
+        # with an optimizer, a program does not leave the gradients in .grad
+        found.append(w.tolist() if hooked is _step_in_a_hook else w.grad.tolist())
+
+    assert found[0] == found[1]
+
+
+class Steep(minigrad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 50
+
+
+@pytest.mark.parametrize(
+    "in_the_backward_pass",
+    [
+        lambda x, w: Steep.apply(x * w).sum().backward(),
+        lambda x, w: (Steep.apply(w) * x).sum().backward(),  # would be frozen in the program
+        lambda x, w: (x * w).register_hook(lambda g: g * 5),
+        lambda x, w: (x * w).retain_grad(),
+        lambda x, w: with_backward_hook()(x * w).sum().backward(),
+    ],
+)
+def test_code_that_runs_in_the_backward_pass_is_refused_while_a_step_is_recorded(
+    in_the_backward_pass,
+):
+    w = minigrad.ones(2, requires_grad=True)
+    step = static.compile(lambda x: in_the_backward_pass(x, w))
+
+    with pytest.raises(ProgramError, match="cannot be recorded: it is Python code that runs"):
+        step(minigrad.ones(2))
+
+
+def with_backward_hook():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda module, given, received: None)
+    return layer
+
+
+def test_what_follows_the_step_of_an_optimizer_that_is_not_recorded_is_refused():
+    w, mean = minigrad.ones(2, requires_grad=True), minigrad.ones(2)
+    opt = optim.ASGD([w])
+
+    @static.compile
+    def step(x):
+        opt.zero_grad()
+        (w * x).sum().backward()
+        opt.step()
+        with minigrad.no_grad():
+            mean.mul_(0.9).add_(w, alpha=0.1)
+
+    with pytest.raises(
+        ProgramError, match="follows the step of an optimizer that cannot be recorded"
+    ):
+        step(minigrad.ones(2))
+
+
+def test_the_step_of_a_schedule_is_refused_since_it_would_be_taken_once():
+    w = minigrad.ones(2, requires_grad=True)
+    opt = optim.SGD([w], lr=0.1)
+    halving = optim.lr_scheduler.StepLR(opt, 1, 0.5)
+
+    @static.compile
+    def step(x):
+        opt.zero_grad()
+        (w * x).sum().backward()
+        opt.step()
+        halving.step()
+
+    with pytest.raises(ProgramError, match="To fix it, call it after the compiled function"):
+        step(minigrad.ones(2))

@@ -343,6 +343,8 @@ class Function:
             args = bound.args[len(first) :]
         state = modes.state
         recording, levels, observer = state.recording, state.levels, state.observer
+        if observer is not None and any(hasattr(a, "__apply_op__") for a in args):
+            modes.cannot_record(f"{cls.__name__}, an autograd.Function,")
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.node is not None for a in args)
         wanted = recording and True in ctx.needs_input_grad
         with modes.no_grad(), modes.unobserved(), modes.within("levels", ()):

@@ -317,6 +317,16 @@ def unobserved() -> AbstractContextManager[None]:
     return within("observer", None)
 
 
+def cannot_record(what: str) -> None:
+    """Tell the observer that something runs in the backward pass that is not made of operations.
+
+    While a program is being recorded, this raises ProgramError.
+    """
+    refuse = getattr(state.observer, "cannot_record", None)
+    if refuse is not None:
+        refuse(what)
+
+
 def reports(what: str) -> Callable[[F], F]:
     """Decorate a method that changes tensors or settings, so that calls are reported to the observer.
 

@@ -322,6 +322,7 @@ class BackwardHooks:
     """
 
     def __init__(self, module: Called) -> None:
+        modes.cannot_record("A backward hook of a module")
         self.module = module
         self.before = list(module._all_hooks("backward_before").values())
         self.hooks = list(module._all_hooks("backward").values())

@@ -51,6 +51,9 @@ def record_optimizer_step(
     if not update(recorder, optimizer):
         # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
         recorder.after.append(optimizer.step)
+        params = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        changed = [i for i, t in recorder.captured.items() if id(t) in params]
+        recorder.later |= {*changed, *(recorder.current.get(i, i) for i in changed)}
 
 
 def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:

@@ -525,6 +525,8 @@ REFUSED: dict[type, dict[str, str]] = {
         "__index__": "use as an index",
     },
 }  # fmt: skip
+for _hook in ("register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
+    setattr(Slot, _hook, lambda self, *hook: modes.cannot_record("A hook of a value"))
 for _class, _asked in REFUSED.items():
     for _name, _what in _asked.items():
         setattr(_class, _name, _refusing(_what))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor
 from minigrad.core.modes import enable_grad
@@ -39,6 +40,7 @@ class StepRecorder(ProgramRecorder):
         self.written: list[Any] = []
         self.leaves: dict[int, AccumulateGrad] = {}
         self.stale: set[int] = set()  # values whose memory has been overwritten
+        self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
@@ -68,7 +70,12 @@ class StepRecorder(ProgramRecorder):
                         "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
                         "To fix it, start the step with optimizer.zero_grad()."
                     )
-                node.grad = found[i] if node.grad is None else node.grad + found[i]
+                g = found[i]
+                if isinstance(node.plan, Hooked):  # the hooks of a leaf work on Slots
+                    g = node.plan.enter(node.plan.arrive(g, tensors=True), tensors=True)
+                node.grad = g if node.grad is None else node.grad + g
+                if isinstance(node.plan, Hooked):
+                    node.plan.depart((), g, node, tensors=True)
                 self.leaves[id(node)] = node
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
@@ -79,6 +86,12 @@ class StepRecorder(ProgramRecorder):
                     f"{op.name} needs the value that a tensor had before the step overwrote it (one of the variables "
                     "needed for gradient computation has been modified by an inplace operation). To fix it, call "
                     "backward() before the optimizer's step(), or compute the loss again after it."
+                )
+            if self.roots.get(i, i) in self.later:
+                raise ProgramError(
+                    f"{op.name} follows the step of an optimizer that cannot be recorded. It steps after the program, "
+                    "so the parameter would still have its old value here. To fix it, do this outside of the compiled "
+                    "function."
                 )
         z = super().emit(op, operands, settings)
         if op.view:

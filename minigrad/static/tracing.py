@@ -88,6 +88,24 @@ class TracingObserver(modes.Observer):
             self.modules[id(module)] = module
         yield
 
+    @contextmanager
+    def updating(self, what: str, owner: Any) -> Iterator[None]:
+        """Raise ProgramError for a schedule: its step is not an operation, and would only be taken once."""
+        if what == "schedule" and not getattr(owner, "_is_initial", False):
+            raise ProgramError(
+                f"{type(owner).__name__}.step() changes the learning rate while a program is recorded, and the runs of "
+                "the program would not change it again. To fix it, call it after the compiled function."
+            )
+        yield
+
+    def cannot_record(self, what: str) -> None:
+        """Raise ProgramError: the gradient program is made of the rules of operations."""
+        raise ProgramError(
+            f"{what} cannot be recorded: it is Python code that runs in the backward pass, and the gradient of a "
+            "program is made of the rules of operations. To fix it, write it with operations of tensors, or stay with "
+            "eager tensors."
+        )
+
 
 def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
     """Is the object referenced only by local variables, directly or through containers?
