@@ -851,6 +851,18 @@ def test_dropout_of_channels_refuses_an_input_without_channels():
         F.dropout2d(minigrad.ones(3, 2))
 
 
+def test_weight_norm_has_second_derivatives():
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)).double()
+    names = [name for name, _ in layer.named_parameters()]
+    x = minigrad.randn(4, 2, dtype=minigrad.float64)
+
+    def loss(*params):
+        return minigrad.func.functional_call(layer, dict(zip(names, params)), x).pow(3).sum()
+
+    params = [p.detach().clone().requires_grad_() for p in layer.parameters()]
+    assert minigrad.autograd.gradgradcheck(loss, params)
+
+
 def test_a_state_of_the_older_weight_norm_is_loaded_by_the_newer_one():
     with pytest.warns(FutureWarning):
         older = nn.Sequential(nn.utils.weight_norm(nn.Linear(2, 3)))
