@@ -645,6 +645,11 @@ def test_code_that_runs_in_the_backward_pass_is_refused_while_a_step_is_recorded
         step(minigrad.ones(2))
 
 
+def test_grad_of_a_value_of_a_program_says_what_to_write():
+    with pytest.raises(RuntimeError, match="To fix it, write loss.backward"):
+        static.record(lambda x: minigrad.autograd.grad((x * x).sum(), x))(minigrad.ones(2))
+
+
 def with_backward_hook():
     layer = nn.Linear(2, 2)
     layer.register_full_backward_hook(lambda module, given, received: None)

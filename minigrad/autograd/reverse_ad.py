@@ -19,6 +19,11 @@ ONE = (Tensor, GradientEdge)
 
 def _listed(given: Tensors) -> list[Any]:
     """One tensor or edge, or several, as a list."""
+    if hasattr(given, "recorder"):
+        raise RuntimeError(
+            "autograd.grad and autograd.backward cannot be recorded in a program. To fix it, write loss.backward() in "
+            "the step, or record the function alone and ask for program.gradient(wrt=[...])."
+        )
     return [given] if isinstance(given, ONE) else list(given)
 
 
