@@ -650,6 +650,11 @@ def test_grad_of_a_value_of_a_program_says_what_to_write():
         static.record(lambda x: minigrad.autograd.grad((x * x).sum(), x))(minigrad.ones(2))
 
 
+def test_a_distribution_in_a_program_says_what_to_write():
+    with pytest.raises(ValueError, match="To fix it, write  mu . sigma"):
+        static.record(lambda x: minigrad.distributions.Normal(x, 1.0).rsample())(minigrad.ones(2))
+
+
 def with_backward_hook():
     layer = nn.Linear(2, 2)
     layer.register_full_backward_hook(lambda module, given, received: None)

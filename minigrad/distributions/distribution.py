@@ -290,13 +290,18 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 # ------------------------------------------------------------------------ helpers
 
 
+NOT_IN_A_PROGRAM = (
+    " Distributions cannot be part of a program. To fix it, write  mu + sigma * randn_like(mu)."
+)
+
+
 def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
     """Broadcast numbers and tensors to tensors of one shape; numbers take the tensors' dtype."""
     for v in values:
         if not isinstance(v, (Tensor, int, float, np.number)):
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
-                "__torch_function__."
+                f"__torch_function__.{NOT_IN_A_PROGRAM if hasattr(v, 'recorder') else ''}"
             )
     typed = [v.dtype for v in values if isinstance(v, Tensor)]
     dtype = typed[0] if typed else dtypes.get_default_dtype()
