@@ -78,29 +78,32 @@ class _Layer(Module):
 
     def _with_residual(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
         """x + part(x), with the k-th norm before the part or after the sum."""
-        norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
-        return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+        norm = getattr(self, f"norm{k}")
+        return x + part(norm(x)) if self.norm_first else norm(x + part(x))
+
+    # The parts have PyTorch's names, because published subclasses call and override them.
+
+    def _sa_block(
+        self,
+        x: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        return self._attend(1, x, x, attn_mask, key_padding_mask, is_causal)
 
     def _attend(
-        self, k: int, x: Tensor, memory: Tensor | None, *masks: Tensor | bool | None
+        self, k: int, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
     ) -> Tensor:
-        """The k-th part of the layer: x + attention of x to memory, or to x itself.
+        """The k-th attention of x to memory, and the dropout after it."""
+        attention = getattr(self, self._attentions[k - 1])
+        how = {"attn_mask": mask, "is_causal": is_causal, "need_weights": False}
+        found = attention(x, memory, memory, key_padding_mask=padding, **how)
+        return getattr(self, f"dropout{k}")(found[0])  # without the weights
 
-        masks   for the positions, for padding, and whether the first one is causal
-        """
-        attention, (mask, padding, causal) = getattr(self, self._attentions[k - 1]), masks
-
-        def attend(x: Tensor) -> Tensor:
-            read = x if memory is None else memory
-            found = attention(
-                x, read, read, padding, need_weights=False, attn_mask=mask, is_causal=causal
-            )
-            return found[0]  # without the weights
-
-        return self._with_residual(k, x, attend)
-
-    def _network(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    def _ff_block(self, x: Tensor) -> Tensor:
+        x = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return getattr(self, f"dropout{len(self._attentions) + 1}")(x)
 
 
 class TransformerEncoderLayer(_Layer):
@@ -131,8 +134,9 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         """src to a tensor of the same shape."""
-        x = self._attend(1, src, None, src_mask, src_key_padding_mask, is_causal)
-        return self._with_residual(2, x, self._network)
+        masks = src_mask, src_key_padding_mask
+        x = self._with_residual(1, src, lambda x: self._sa_block(x, *masks, is_causal=is_causal))
+        return self._with_residual(2, x, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -162,9 +166,21 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """tgt and memory to a tensor of the shape of tgt."""
-        x = self._attend(1, tgt, None, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        x = self._attend(2, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
-        return self._with_residual(3, x, self._network)
+        masks, causal = (tgt_mask, tgt_key_padding_mask), tgt_is_causal
+        x = self._with_residual(1, tgt, lambda x: self._sa_block(x, *masks, is_causal=causal))
+        of_memory = memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        x = self._with_residual(2, x, lambda x: self._mha_block(x, *of_memory))
+        return self._with_residual(3, x, self._ff_block)
+
+    def _mha_block(
+        self,
+        x: Tensor,
+        mem: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        return self._attend(2, x, mem, attn_mask, key_padding_mask, is_causal)
 
 
 def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:

@@ -147,6 +147,26 @@ def test_transformer(norm_first):
     agree(ours, theirs, call, X, Y)
 
 
+def with_own_parts(m):
+    """A decoder layer whose parts are called and overridden under PyTorch's names, as published ones are."""
+
+    class Layer(m.nn.TransformerDecoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            return 2 * super()._sa_block(x, attn_mask, key_padding_mask, is_causal=is_causal)
+
+        def forward(self, tgt, memory):
+            z = super().forward(tgt, memory)
+            return self._ff_block(z + self._mha_block(z, memory, None, None))
+
+    return Layer(8, 2, 16, 0.0)
+
+
+def test_a_layer_may_call_and_override_the_parts():
+    ours, theirs = pair(with_own_parts)
+
+    agree(ours, theirs, lambda m, f, x, y: f(x, y), X, Y)
+
+
 def test_dropout_draws_the_same():
     ours, theirs = pair(lambda m: m.nn.TransformerEncoderLayer(8, 2, 16, 0.3))
     torch.manual_seed(5), minigrad.manual_seed(5)
