@@ -2,7 +2,8 @@
 
 Programs for graphs give a sparse matrix as the indices and values of its entries. Here it becomes a
 dense matrix with the same entries. Products and gradients are the same, but no memory is saved, and
-`is_sparse` is False. (Sparse gradients of embeddings are in core/sparse.py.)
+`is_sparse` is False; `indices()` and `values()` are those of the entries that are not zero.
+(Sparse gradients of embeddings are in core/sparse.py.)
 
 >>> A = sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
 >>> mm(A, minigrad.tensor([[1.0], [10.0]]))
@@ -18,9 +19,9 @@ from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
-from minigrad.methods.methods_as_functions import of_method
+from minigrad.methods.methods_as_functions import of_method, sum  # noqa: A004 (PyTorch's name)
 
-__all__ = ["FloatTensor", "addmm", "mm", "sparse_coo_tensor"]
+__all__ = ["FloatTensor", "addmm", "mm", "sparse_coo_tensor", "sum"]
 
 
 def sparse_coo_tensor(

@@ -46,7 +46,6 @@ WITHOUT_EXAMPLE = {
     "coalesce",
     "counter",
     "cuda",
-    "indices",
     "is_sparse",
     "node",
     "to_dense",

@@ -183,7 +183,7 @@ class Rows:
 
     def to_dense(self, dtype: DTypeLike = None, *, masked_grad: bool | None = None) -> Self:
         """An equal dense tensor. (`masked_grad` has no effect: a sparse gradient has no gradient itself.)"""
-        dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
+        dense: Any = self._constant(self.array.to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)
 
     def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None) -> Self:
@@ -196,25 +196,27 @@ class Rows:
         return self
 
     def coalesce(self) -> Self:
-        """An equal gradient in which each row appears once."""
-        return self._constant(rows(self).coalesce())
+        """An equal gradient in which each row appears once; a dense tensor itself."""
+        return self._constant(self.array.coalesce()) if self.is_sparse else self
 
     def indices(self) -> Self:
-        """The indices of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
-        return self._constant(rows(self).indices[None])
+        """The indices of the rows, of shape (1, k); of a dense tensor, those of its nonzero entries, (axes, k).
+
+        >>> minigrad.eye(2).to_sparse().indices()
+        tensor([[0, 1],
+                [0, 1]])
+        """
+        places = self.array.indices[None] if self.is_sparse else np.stack(self.array.nonzero())
+        return self._constant(places)
 
     def values(self) -> Self:
-        """The values of the rows, of shape (k, ...)."""
-        return self._constant(rows(self).values)
+        """The values at the indices, of shape (k, ...)."""
+        if self.is_sparse:
+            return self._constant(self.array.values)
+        x: Any = self
+        return x[self.array != 0]
 
     _indices, _values = indices, values
 
     def _nnz(self) -> int:
-        return len(rows(self).indices)
-
-
-def rows(x: Rows) -> RowSparse:
-    """The array of a sparse gradient."""
-    if not isinstance(x.array, RowSparse):
-        raise RuntimeError("only sparse gradients have rows: this tensor is dense.")
-    return x.array
+        return self.indices().array.shape[1]
