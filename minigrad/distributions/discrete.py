@@ -30,6 +30,7 @@ __all__ = [
     "Geometric",
     "Multinomial",
     "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
     "Poisson",
 ]
 
@@ -396,3 +397,19 @@ class OneHotCategorical(_Counts):
     _entropy = lambda self: self._categorical.entropy()
     _moments = lambda self: (self.probs, self.probs * (1 - self.probs))
     _kl = lambda self, q: self._categorical._kl(q._categorical)
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """Like OneHotCategorical; rsample() passes the gradient straight through to the probabilities.
+
+    >>> logits = minigrad.zeros(3, requires_grad=True)
+    >>> OneHotCategoricalStraightThrough(logits=logits).rsample()[0].backward()
+    >>> logits.grad
+    tensor([ 0.2222, -0.1111, -0.1111])
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """A sample, whose gradient is that of the probabilities."""
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())

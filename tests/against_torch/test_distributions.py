@@ -68,6 +68,7 @@ KINDS = {
     "Multinomial": (lambda m, r: m.distributions.Multinomial(5, r.exp()), (ROWS,), np.array([[1.0, 0, 2, 2], [0, 0, 5, 0], [1, 2, 1, 1]])),
     "Multinomial of logits": (lambda m, r: m.distributions.Multinomial(3, logits=r), (ROWS,), np.array([0.0, 1, 2, 0])),
     "OneHotCategorical": (lambda m, r: m.distributions.OneHotCategorical(logits=r), (ROWS,), np.eye(4)[[0, 2, 2]]),
+    "OneHotCategoricalStraightThrough": (lambda m, r: m.distributions.OneHotCategoricalStraightThrough(logits=r), (ROWS,), np.eye(4)[[0, 2, 2]]),
     "MultivariateNormal": (lambda m, v, low: m.distributions.MultivariateNormal(v, scale_tril=low), (V, L), V[::-1] * 2),
     "MultivariateNormal by covariance": (lambda m, v, low: m.distributions.MultivariateNormal(v, low @ low.mT), (V, L), V[::-1] * 2),
     "MultivariateNormal by precision": (lambda m, v, low: m.distributions.MultivariateNormal(v, precision_matrix=low @ low.mT), (V, L), V[::-1] * 2),
