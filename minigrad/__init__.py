@@ -145,7 +145,7 @@ _LATE |= {
         ),
         "core.limits": "finfo iinfo",
         "jupyter": "load_ipython_extension unload_ipython_extension",
-        "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
+        "linalg": "cholesky_inverse cholesky_solve lu_unpack pca_lowrank svd_lowrank",
         "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
         "methods.saving": "load save",
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",

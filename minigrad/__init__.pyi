@@ -193,6 +193,7 @@ from minigrad.jupyter import load_ipython_extension as load_ipython_extension
 from minigrad.jupyter import unload_ipython_extension as unload_ipython_extension
 from minigrad.linalg import cholesky_inverse as cholesky_inverse
 from minigrad.linalg import cholesky_solve as cholesky_solve
+from minigrad.linalg import lu_unpack as lu_unpack
 from minigrad.linalg import pca_lowrank as pca_lowrank
 from minigrad.linalg import svd_lowrank as svd_lowrank
 from minigrad.methods.calculus import cumulative_trapezoid as cumulative_trapezoid

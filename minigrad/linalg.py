@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import ops, return_types
 from minigrad.core import modes
 from minigrad.core.dtypes import DTypeLike, torch_name
 from minigrad.core.errors import LinAlgError
@@ -28,6 +28,7 @@ from minigrad.methods.methods_as_functions import of_method
 from minigrad.methods.products import (
     checked_square,
     decomposed,
+    factored_by_rows,
     first_dependent,
     first_indefinite,
     one_triangle,
@@ -48,8 +49,9 @@ from minigrad.return_types import (
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex",
-    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
-    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot", "vector_norm",
+    "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 
@@ -131,6 +133,87 @@ def _matrices(A: Tensor, B: Tensor) -> Tensor:
             "The input tensor B must have at least 2 dimensions. To fix it, use b.unsqueeze(-1)."
         )
     return B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + tuple(B.shape))
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, LU, and the pivots, by Gaussian elimination: row i was exchanged with row pivots[i] - 1.
+
+    A         (..., m, n)
+    LU        (..., m, n)      L below the diagonal, where it has ones; U on and above the diagonal
+    pivots    (..., min(m, n)) int32, counted from 1
+
+    There is no gradient: pass A.detach(), or use solve, slogdet or inv.
+
+    >>> LU, pivots = lu_factor(minigrad.tensor([[1.0, 3.0], [2.0, 4.0]]))
+    >>> LU, pivots
+    (tensor([[2.0000, 4.0000],
+            [0.5000, 1.0000]]), tensor([2, 2], dtype=minigrad.int32))
+    """
+    found = return_types.linalg_lu_factor(*factored_by_rows("lu_factor", A, pivot))
+    zeros = np.argwhere(np.diagonal(found.LU.array, axis1=-2, axis2=-1) == 0)
+    if len(zeros):
+        k = zeros[0][-1] + 1
+        raise LinAlgError(
+            f"torch.linalg.lu_factor: U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. "
+            "If you still want to perform the factorization, consider calling linalg.lu(A)."
+        )
+    return found
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """P, L and U with A = P @ L @ U: a permutation, a lower and an upper triangle. There is no gradient.
+
+    >>> P, L, U = lu(minigrad.tensor([[1.0, 3.0], [2.0, 4.0]]))
+    >>> P @ L @ U
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+    return return_types.linalg_lu(*lu_unpack(*factored_by_rows("lu", A, pivot)))
+
+
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """P, L and U from the results of lu_factor: A = P @ L @ U.
+
+    unpack_data, unpack_pivots    False: L and U, or P, are empty
+
+    >>> minigrad.lu_unpack(*lu_factor(minigrad.tensor([[1.0, 3.0], [2.0, 4.0]]))).L
+    tensor([[1.0000, 0.0000],
+            [0.5000, 1.0000]])
+    """
+    m, k, z = LU_data.shape[-2], min(LU_data.shape[-2:]), LU_data
+    P = L = U = z.new_zeros(0)
+    if unpack_data:
+        L = z[..., :k].tril(-1) + wrap(np.eye(m, k, dtype=z.dtype))
+        U = z[..., :k, :].triu()
+    if unpack_pivots:
+        rows = np.broadcast_to(np.arange(m), (*z.shape[:-2], m)).copy()
+        for at in np.ndindex(z.shape[:-2]):
+            for i, j in enumerate(LU_pivots.array[at] - 1):
+                rows[at][[i, j]] = rows[at][[j, i]]
+        P = wrap(np.swapaxes(np.eye(m, dtype=z.dtype)[rows], -1, -2))
+    return return_types.lu_unpack(P, L, U)
+
+
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    """The solution X of A @ X = B from lu_factor(A); of X @ A = B if left is False; of A.T if adjoint.
+
+    >>> A = minigrad.tensor([[1.0, 3.0], [2.0, 4.0]])
+    >>> lu_solve(*lu_factor(A), A @ minigrad.tensor([[1.0], [2.0]]))
+    tensor([[1.],
+            [2.]])
+    """
+    P, L, U = lu_unpack(LU, pivots)
+    if not left:
+        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+    if adjoint:
+        y = solve_triangular(U.mT, B, upper=False)
+        return P @ solve_triangular(L.mT, y, upper=True, unitriangular=True)
+    y = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
+    return solve_triangular(U, y, upper=True)
 
 
 det = of_method(__name__, "det")

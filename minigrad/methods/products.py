@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from minigrad import ops, return_types
+from minigrad.core import modes
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import LinAlgError, NotForDtype, warn_user
 from minigrad.core.op import Op
@@ -321,6 +322,17 @@ class Products(Arrangement):
             return return_types.svd(u, ops.singular_values.apply(self), v)
         return return_types.svd(*svd_of(self, not some))
 
+    def lu(self, pivot: bool = True) -> Any:
+        """L and U in one matrix, and the pivots: see linalg.lu_factor. Deprecated: use linalg.lu_factor or linalg.lu.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"): LU, pivots = minigrad.eye(2).lu()
+        >>> pivots
+        tensor([1, 2], dtype=minigrad.int32)
+        """
+        warn_user("torch.lu is deprecated in favor of torch.linalg.lu_factor and will be removed in a future PyTorch release.")
+        return factored_by_rows("lu_factor", self, pivot)
+
     def pinverse(self, rcond: float = 1e-15) -> Self:
         """The Moore-Penrose pseudoinverse of a matrix or a batch of them: (..., n, m) gives (..., m, n).
 
@@ -406,20 +418,41 @@ def decomposed(op: Op, why: str, problem: Callable[[Any], int], A: Base, *operan
     raise LinAlgError(why.format(f"(Batch element {at}): " if A.ndim > 2 else "", rows[at]))
 
 
+def eliminated(a: Array) -> tuple[Array, Array]:
+    """Gaussian elimination with pivoting: L below the diagonal, U on and above it, and the row exchanged with each."""
+    u, pivots = a.copy(), []
+    for k in range(builtins.min(u.shape)):
+        pivot = k + int(np.abs(u[k:, k]).argmax())
+        u[[k, pivot]] = u[[pivot, k]]
+        pivots.append(pivot + 1)
+        if u[k, k]:
+            u[k + 1 :, k] /= u[k, k]
+            u[k + 1 :, k + 1 :] -= np.outer(u[k + 1 :, k], u[k, k + 1 :])
+    return u, np.array(pivots, np.int32)
+
+
 def first_dependent(a: Any) -> int:
     """The number of the first row whose pivot is 0 in Gaussian elimination with pivoting; 0 for an invertible matrix."""
     try:
         np.linalg.inv(a)
     except np.linalg.LinAlgError:
-        u = a.copy()
-        for k in range(len(u)):
-            pivot = k + int(np.abs(u[k:, k]).argmax())
-            u[[k, pivot]] = u[[pivot, k]]
-            if not u[k, k]:
-                return k + 1
-            u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
-        return len(u)
+        zeros = np.flatnonzero(np.diagonal(eliminated(a)[0]) == 0)
+        return int(zeros[0]) + 1 if len(zeros) else len(a)
     return 0
+
+
+def factored_by_rows(name: str, x: Any, pivot: bool) -> tuple[Any, Any]:
+    """L and U in one tensor, and the pivots, of each matrix of x. They have no gradient."""
+    checked_square(name, x, must=False)
+    if not pivot:
+        raise RuntimeError(f"linalg.{name}: LU without pivoting is not implemented on the CPU")
+    if x.requires_grad and modes.is_grad_enabled():
+        raise RuntimeError(
+            f"linalg.{name}: minigrad has no gradient of L and U. To fix it, use linalg.solve or slogdet, or pass A.detach()."
+        )
+    pairs = [eliminated(a) for a in x.array.reshape(-1, *x.shape[-2:])]
+    pivots = np.array([p for _, p in pairs], np.int32).reshape(*x.shape[:-2], builtins.min(x.shape[-2:]))
+    return x._constant(np.array([u for u, _ in pairs], x.dtype).reshape(x.shape)), x._constant(pivots)
 
 
 def first_indefinite(a: Any) -> int:

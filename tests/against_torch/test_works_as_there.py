@@ -374,12 +374,25 @@ def with_info(m):
     return [factor.L[0], factor.info, inverse.inverse[:2], inverse.info, a.grad[0]]
 
 
+SQUARES = np.array(
+    [[[0.1, 2, -1], [3, 0.5, 2], [-4, 1, 0.2]], [[2, -1, 0], [0.5, 3, 1], [1, 1, 1]]]
+)
 INFO = {
     "values and gradients of those that have one": lambda m, x: with_info(m),
     "upper": lambda m, x: m.linalg.cholesky_ex(x @ x.T + m.eye(2), upper=True),
     "check_errors": lambda m, x: m.linalg.cholesky_ex(-m.eye(2), check_errors=True),
     "check_errors of inv_ex": lambda m, x: m.linalg.inv_ex(m.ones(2, 2), check_errors=True),
     "not square": lambda m, x: m.linalg.inv_ex(x), "none": lambda m, x: m.linalg.cholesky_ex(m.ones(0, 2, 2)),
+}  # fmt: skip
+LU = {
+    "of a flow": lambda m, x: [*m.lu_unpack(*m.tensor(SQUARES[0]).lu()), *m.lu_unpack(*m.lu(m.tensor(SQUARES[1])))],
+    "of a batch": lambda m, x: [*m.linalg.lu_factor(m.tensor(SQUARES)), *m.linalg.lu(m.tensor(SQUARES))],
+    "not square": lambda m, x: [f(a) for a in (x, x.mT) for f in (m.linalg.lu, m.linalg.lu_factor)],
+    "of no rows": lambda m, x: [*m.linalg.lu_factor(m.ones(0, 2, 3)), *m.linalg.lu(m.ones(0, 2, 2))],
+    "one of both": lambda m, x: [m.lu_unpack(*m.linalg.lu_factor(m.tensor(SQUARES)), *part)[k] for k, part in ((0, (False,)), (2, (True, False)))],
+    "solved": lambda m, x: [m.linalg.lu_solve(*m.linalg.lu_factor(m.tensor(SQUARES)), m.tensor(SQUARES[::-1].copy()), left=left, adjoint=adjoint).round(decimals=9) for left in (True, False) for adjoint in (True, False)],
+    "singular": lambda m, x: m.linalg.lu(m.ones(3, 3)), "singular, to solve with": lambda m, x: m.linalg.lu_factor(m.ones(3, 3)),
+    "of a vector": lambda m, x: m.lu(x[0]), "without exchanges": lambda m, x: m.lu(x, pivot=False),
 }  # fmt: skip
 EMPTY = {
     "Conv2d": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(3, 4, 3)(v), 0, 3, 8, 8),
@@ -502,7 +515,7 @@ DRAWN = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("products", PRODUCTS), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
+                         ("named", NAMED), ("function", FUNCTIONS), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("LU", LU), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
     for name, case in cases.items()
 }  # fmt: skip
 
