@@ -11,6 +11,7 @@ tensor([[20.],
         [ 3.]])
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,6 @@ def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTor
 
 mm = of_method(__name__, "mm", "mat1, mat2")
 addmm = of_method(__name__, "addmm", "mat, mat1, mat2", beta=1, alpha=1)
+torch = sys.modules[
+    "minigrad"
+]  # programs write torch.sparse.torch.eye(10), as PyTorch's module imports torch
