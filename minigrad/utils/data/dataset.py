@@ -141,6 +141,38 @@ class ConcatDataset(Dataset[Any]):
         return self.cumulative_sizes[-1]
 
 
+class StackDataset(Dataset[Any]):
+    """The i-th examples of several datasets, side by side: a tuple, or a dict if they have names.
+
+    >>> StackDataset("abc", range(3))[1], StackDataset(letter="abc", number=range(3))[1]
+    (('b', 1), {'letter': 'b', 'number': 1})
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given."
+            )
+        self.datasets = args or kwargs
+        parts = args or [*kwargs.values()]
+        if not parts:
+            raise ValueError("At least one dataset should be passed")
+        self._length = len(parts[0])
+        if any(len(part) != self._length for part in parts):
+            raise ValueError(
+                f"Size mismatch between datasets: they have {[len(part) for part in parts]} examples."
+            )
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: part[index] for name, part in self.datasets.items()}
+        return tuple(part[index] for part in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
 class ChainDataset(IterableDataset[Any]):
     """The concatenation of several iterable datasets."""
 
