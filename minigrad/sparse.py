@@ -18,11 +18,12 @@ import numpy as np
 
 from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.limits import finfo
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
 from minigrad.methods.methods_as_functions import of_method, sum  # noqa: A004 (PyTorch's name)
 
-__all__ = ["FloatTensor", "addmm", "mm", "sparse_coo_tensor", "sum"]
+__all__ = ["FloatTensor", "addmm", "mm", "softmax", "sparse_coo_tensor", "sum"]
 
 
 def sparse_coo_tensor(
@@ -76,8 +77,23 @@ def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTor
     return sparse_coo_tensor(indices, values, size)
 
 
+def softmax(input: Tensor, dim: int, *, dtype: DTypeLike = None) -> Tensor:
+    """The softmax of the entries that are not zero; the others stay zero.
+
+    Graph attention takes it over the neighbors of each node.
+
+    >>> softmax(minigrad.tensor([[0.0, 2.0, 2.0], [5.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), 1)
+    tensor([[0.0000, 0.5000, 0.5000],
+            [1.0000, 0.0000, 0.0000],
+            [0.0000, 0.0000, 0.0000]])
+    """
+    x = input.to(dtype)
+    absent = x == 0
+    # Not -inf: the gradient of a row of zeros would be NaN.
+    return x.masked_fill(absent, finfo(x.dtype).min).softmax(dim).masked_fill(absent, 0)
+
+
 mm = of_method(__name__, "mm", "mat1, mat2")
 addmm = of_method(__name__, "addmm", "mat, mat1, mat2", beta=1, alpha=1)
-torch = sys.modules[
-    "minigrad"
-]  # programs write torch.sparse.torch.eye(10), as PyTorch's module imports torch
+# Programs write torch.sparse.torch.eye(10), as PyTorch's module imports torch.
+torch = sys.modules["minigrad"]
