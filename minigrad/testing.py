@@ -9,9 +9,10 @@ import numpy as np
 
 from minigrad.core.devices import DeviceLike, MemoryFormat
 from minigrad.core.dtypes import Dtype, is_floating
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Shape, shape_of
 from minigrad.core.tensor import Size, Tensor
-from minigrad.methods.creation import zeros
+from minigrad.methods.creation import tensor, zeros
 from minigrad.methods.operators import are_close
 from minigrad.random.tensors import randint
 
@@ -23,6 +24,9 @@ TOLERANCES = {
     "complex64": (1.3e-6, 1e-5),
     "complex128": (1e-7, 1e-7),
 }
+
+# Those of assert_allclose.
+OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 
 
 def assert_close(
@@ -67,6 +71,29 @@ def assert_close(
     except AssertionError as error:
         ours = str(error)
         raise AssertionError(ours if msg is None else msg(ours) if callable(msg) else msg) from None
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """An older assert_close: looser, for any two dtypes; lists and numbers become tensors, and NaNs are equal."""
+    warn_user(
+        "`minigrad.testing.assert_allclose()` is deprecated. Please use `minigrad.testing.assert_close()` instead.",
+        FutureWarning,
+    )
+    x = actual if isinstance(actual, Tensor) else tensor(actual)
+    y = expected if isinstance(expected, Tensor) else tensor(expected, dtype=x.dtype)
+    if rtol is None and atol is None:
+        each = [OLD_TOLERANCES.get(z.dtype.name, (0.0, 0.0)) for z in (x, y)]
+        rtol, atol = max(r for r, _ in each), max(a for _, a in each)
+    assert_close(
+        x, y, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
+    )
 
 
 def make_tensor(

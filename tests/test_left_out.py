@@ -208,10 +208,13 @@ def test_a_layer_that_is_left_out_is_no_layer_and_cannot_be_made(name, words):
 
 
 def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
-    from minigrad._C import DisableTorchFunctionSubclass, Value
+    from minigrad._C import DisableTorchFunctionSubclass, NoneType, Value, dtype
     from minigrad._six import inf
+    from minigrad._tensor import Tensor as FromItsFile
+    from minigrad.autograd.anomaly_mode import detect_anomaly
     from minigrad.autograd.function import FunctionCtx
     from minigrad.distributions.utils import broadcast_all, lazy_property, probs_to_logits
+    from minigrad.functional import F, Tensor
     from minigrad.nn import _reduction
     from minigrad.nn.common_types import _size_2_t
     from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
@@ -232,6 +235,9 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.utils.data._utils.collate import default_collate
     from minigrad.utils.data.dataloader import _collate_fn_t
 
+    assert Tensor is FromItsFile is minigrad.Tensor and F is nn.functional
+    assert dtype is type(minigrad.float32) and NoneType is not type(None)
+    assert detect_anomaly is minigrad.autograd.detect_anomaly
     assert default_collate([1, 2]).tolist() == [1, 2] and issubclass(
         UninitializedParameter, nn.Parameter
     )

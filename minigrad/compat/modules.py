@@ -55,15 +55,18 @@ def _by_name(groups: dict[str, str]) -> dict[str, str]:
 # for the FILES below it.
 PLACES = {
     "__future__ utils.deterministic": "compat.settings",
-    "_C __config__ _six nn.common_types overrides": "compat.helpers",
+    "_C": "compat.helpers .",
+    "__config__ _six nn.common_types overrides": "compat.helpers",
+    "_tensor storage": ".",
     "utils._foreach_utils utils._pytree utils.backcompat": "compat.helpers",
     "amp amp.*": "compat.mixed_precision",
+    "autograd.anomaly_mode": "autograd",
     "autograd.function": "core.function",
     "autograd.grad_mode": "core.modes",
     "cuda.amp cuda.amp.*": "compat.cuda_amp compat.mixed_precision",
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
-    "functional storage": ".",
+    "functional": ". nn.grad",  # nn.grad has F, which editors import from torch.functional
     "nn._reduction": "nn.functional.arguments",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
@@ -160,7 +163,7 @@ GROUPS = {
     "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
     "IndependentTransform SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
     "DistributedSampler": ONE_PROCESS,
-    "Value": NO_COMPILER,
+    "ClassType NoneType Value": NO_COMPILER,
     "DisableTorchFunctionSubclass TorchFunctionMode get_ignored_functions get_overridable_functions "
     "get_testing_overrides handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",

@@ -39,10 +39,10 @@ CASES = {
 }
 
 
-def outcome(t, make, **options):
+def outcome(t, make, function="assert_close", **options):
     """The error's class and words, without what cannot be alike: the last digits, names of modules, our advice."""
     try:
-        t.testing.assert_close(*make(t), **options)
+        getattr(t.testing, function)(*make(t), **options)
     except (AssertionError, TypeError) as error:
         words = str(error).replace("minigrad.core.tensor.", "torch.").replace("minigrad", "torch")
         words = re.sub(
@@ -50,6 +50,26 @@ def outcome(t, make, **options):
         )
         return type(error).__name__, words
     return None
+
+
+OLDER = {
+    "within the older tolerance": lambda t: (t.ones(2), [1, 1.00005]),
+    "beyond it": lambda t: (t.ones(2), [1, 1.0002]),
+    "half precision": lambda t: (t.ones(2).half(), t.ones(2) * 1.0009),
+    "numbers": lambda t: (1.0, 2.0),
+    "shapes": lambda t: (t.ones(2), 1.0),
+    "dtypes": lambda t: (t.ones(2, dtype=t.int32), t.ones(2)),
+    "whole numbers": lambda t: (t.ones(2, dtype=t.int32), [1, 2]),
+    "NaN": lambda t: (t.tensor([t.nan]), [t.nan]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*assert_allclose")
+@pytest.mark.parametrize("name", OLDER)
+def test_assert_allclose_says_what_pytorch_says(name):
+    ours, theirs = (outcome(t, OLDER[name], "assert_allclose") for t in (minigrad, torch))
+
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("name", CASES)
