@@ -17,6 +17,7 @@ from numpy import e, inf, nan, newaxis, pi
 
 from minigrad import autograd, core, ops, random
 from minigrad.compat.modules import ModulesOfPyTorch as _ModulesOfPyTorch
+from minigrad.compat.modules import UnderTorchsName as _UnderTorchsName
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import dtypes, engine, engines, errors
 from minigrad.core.devices import Layout as layout
@@ -106,6 +107,7 @@ core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.sho
 display = "auto"
 
 sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py
+sys.meta_path.insert(0, _UnderTorchsName)
 # As in PyTorch, this is a module to import, while the name in `autograd` is the function.
 sys.modules["minigrad.autograd.gradcheck"] = autograd.numerical
 

@@ -63,6 +63,40 @@ print(sorted(new - set(sys.stdlib_module_names) - {"numpy", "minigrad"}))
     assert done.stdout.strip() == "[]"
 
 
+IN_THE_PLACE_OF_PYTORCH = """
+import pickle, sys, warnings
+import minigrad
+sys.modules["torch"] = minigrad
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.optim.adam
+import torch.distributed
+from torch.optim.lr_scheduler import StepLR
+from torch.utils.data import DataLoader
+from torch.nn.modules.loss import _Loss
+assert torch is minigrad and nn is minigrad.nn and F is minigrad.nn.functional
+assert nn.__spec__.name == "minigrad.nn" and sys.modules["torch.nn"] is nn
+assert isinstance(nn.L1Loss(), _Loss) and torch.optim.adam.Adam is minigrad.optim.Adam
+assert type(pickle.loads(pickle.dumps(nn.ReLU()))) is nn.ReLU
+for wrong in ("import torch.nonsense", "from torch.nn import nonsense"):
+    try:
+        exec(wrong)
+    except ImportError as error:
+        print(error.name)
+warnings.simplefilter("error")
+with minigrad.record() as tape:
+    (torch.ones(1, requires_grad=True) * 2).sum()
+"""
+
+
+def test_minigrad_can_take_the_place_of_pytorch_in_sys_modules():
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_PLACE_OF_PYTORCH], capture_output=True, encoding="utf-8"
+    )
+
+    assert (done.stdout.split(), done.stderr) == (["torch.nonsense", "minigrad.nn"], "")
+
+
 RELEASES = """
 import sys
 from pathlib import Path

@@ -8,12 +8,16 @@ elsewhere in minigrad redirects to that place. If a name is left out, using it r
 says what to do instead.
 
 `import minigrad` adds a finder to the end of `sys.meta_path`. Python asks it only for modules
-that no other finder knows.
+that no other finder knows. Another finder is at the start, for programs that run unchanged:
+
+    sys.modules["torch"] = minigrad
+    import torch.nn as nn                                           is minigrad.nn
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
@@ -208,6 +212,43 @@ class ModulesOfPyTorch:
     @staticmethod
     def exec_module(module: ModuleType) -> None:
         """Nothing to run: the module looks up names on access."""
+
+
+class UnderTorchsName:
+    """The finder and loader of torch.nn and so on, where minigrad takes the place of PyTorch in sys.modules.
+
+    Without it, Python would run the files of minigrad.nn a second time, as those of another package.
+    """
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module below torch, if that is minigrad and has the module."""
+        package, _, name = fullname.partition(".")
+        if (
+            package != "torch"
+            or not name
+            or sys.modules["torch"] is not sys.modules.get("minigrad")
+        ):
+            return None
+        try:
+            ours = import_module(f"minigrad.{name}")
+        except ModuleNotFoundError:
+            return None
+        return ModuleSpec(fullname, cls, loader_state=(ours, ours.__spec__))  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """The module of minigrad itself."""
+        ours: ModuleType = spec.loader_state[0]
+        return ours
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """It has run. Return its own spec, which the import has just replaced."""
+        spec: Any = module.__spec__
+        module.__spec__ = spec.loader_state[1]
 
 
 class Elsewhere(ModuleType):

@@ -23,6 +23,8 @@ OLDEST_TORCH = (2, 6)  # the oldest whose engine we have recorded
 def has_torch() -> bool:
     """Is PyTorch imported, and new enough to be recorded? (And not just some package named torch.)"""
     torch: Any = sys.modules.get("torch")
+    if torch is sys.modules["minigrad"]:  # a program has put it there
+        return False
     return hasattr(torch, "_C") and can_be_recorded(torch.__version__)
 
 
