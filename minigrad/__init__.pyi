@@ -105,6 +105,7 @@ from minigrad.methods.functions import atleast_1d as atleast_1d
 from minigrad.methods.functions import atleast_2d as atleast_2d
 from minigrad.methods.functions import atleast_3d as atleast_3d
 from minigrad.methods.functions import is_tensor as is_tensor
+from minigrad.methods.functions import is_storage as is_storage
 from minigrad.methods.functions import is_inference as is_inference
 from minigrad.methods.functions import result_type as result_type
 from minigrad.methods.functions import meshgrid as meshgrid

@@ -95,6 +95,7 @@ ON_CPU = "minigrad computes on the CPU only."
 REASONS = {
     "_dynamo _jit_internal compiler export fx jit nn.utils.fusion": NO_COMPILER,
     "ao nn.quantized quantization": QUANTIZED,
+    "classes": "There are no classes written in C++.",
     "autograd.profiler profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "distributed futures nn.parallel utils.data.distributed": ONE_PROCESS,
     "fft": "There are no gradients of complex numbers. To fix it, use numpy.fft on x.detach().numpy().",

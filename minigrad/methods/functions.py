@@ -19,6 +19,7 @@ from minigrad.core.data import as_array
 from minigrad.core.dtypes import dtype, promote_types, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
+from minigrad.core.storage import Storage
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, not_a_tensor, takes_out, takes_tensors
 from minigrad.methods.base import broadcast
@@ -320,6 +321,15 @@ def is_tensor(obj: object) -> bool:
     (True, False)
     """
     return isinstance(obj, Tensor)
+
+
+def is_storage(obj: object) -> bool:
+    """True if obj is the storage of a tensor; False for the tensor itself.
+
+    >>> is_storage(minigrad.ones(1).storage()), is_storage(minigrad.ones(1))
+    (True, False)
+    """
+    return isinstance(obj, Storage)
 
 
 def is_inference(input: Tensor) -> bool:
