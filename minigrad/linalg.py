@@ -135,6 +135,7 @@ def _matrices(A: Tensor, B: Tensor) -> Tensor:
     return B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + tuple(B.shape))
 
 
+@takes_out
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """L and U in one matrix, LU, and the pivots, by Gaussian elimination: row i was exchanged with row pivots[i] - 1.
 
@@ -160,6 +161,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     return found
 
 
+@takes_out
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """P, L and U with A = P @ L @ U: a permutation, a lower and an upper triangle. There is no gradient.
 
@@ -171,6 +173,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return return_types.linalg_lu(*lu_unpack(*factored_by_rows("lu", A, pivot)))
 
 
+@takes_out
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
@@ -196,6 +199,7 @@ def lu_unpack(
     return return_types.lu_unpack(P, L, U)
 
 
+@takes_out
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:

@@ -322,8 +322,10 @@ class Products(Arrangement):
             return return_types.svd(u, ops.singular_values.apply(self), v)
         return return_types.svd(*svd_of(self, not some))
 
-    def lu(self, pivot: bool = True) -> Any:
+    def lu(self, pivot: bool = True, get_infos: bool = False) -> Any:
         """L and U in one matrix, and the pivots: see linalg.lu_factor. Deprecated: use linalg.lu_factor or linalg.lu.
+
+        get_infos   add for each matrix the number of the first zero on U's diagonal, or 0 if there is none
 
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"): LU, pivots = minigrad.eye(2).lu()
@@ -331,7 +333,12 @@ class Products(Arrangement):
         tensor([1, 2], dtype=minigrad.int32)
         """
         warn_user("torch.lu is deprecated in favor of torch.linalg.lu_factor and will be removed in a future PyTorch release.")
-        return factored_by_rows("lu_factor", self, pivot)
+        LU, pivots = factored_by_rows("lu_factor", self, pivot)
+        if not get_infos:
+            return LU, pivots
+        zero = np.diagonal(LU.array, axis1=-2, axis2=-1) == 0
+        infos = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+        return LU, pivots, self._constant(infos)
 
     def pinverse(self, rcond: float = 1e-15) -> Self:
         """The Moore-Penrose pseudoinverse of a matrix or a batch of them: (..., n, m) gives (..., m, n).

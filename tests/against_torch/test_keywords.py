@@ -32,6 +32,7 @@ NAMED_OTHERWISE = {
     "tensordot": "a b",  # here they are input and other
     "adaptive_max_pool1d": "inputs",
     "cond": "ord",  # PyTorch's own function says p
+    "lu": "A",
 }  # fmt: skip
 FIRST = {"input", "self", "tensor", "inputs", "input1"}  # the tensor itself, by whatever name
 ELSEWHERE = {"out", "device", "memory_format", "names", "cudnn_enabled"}

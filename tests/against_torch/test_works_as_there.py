@@ -422,6 +422,7 @@ SURVEYED = {
     "one-hot rows, as in older programs": lambda m, x: m.sparse.torch.eye(3).index_select(0, m.tensor([2, 0])),
     "the entries of a sparse matrix": lambda m, x: [(a := m.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [1.0, 2.0, 3.0], (2, 3)).coalesce()).indices(), a.values(), a._indices(), a._values(), a._nnz(), x.to_sparse().indices(), m.sparse.sum(a, 1).to_dense(), m.sparse.sum(a)],
     "is it a storage": lambda m, x: [m.is_storage(a) for a in (x, x.untyped_storage(), x.storage(), 3)],
+    "where U has zeros": lambda m, x: [*m.tensor([[[1.0, 2], [2, 4]], [[1, 0], [0, 1]]]).lu(get_infos=True)],
     "the softmax of a sparse matrix": lambda m, x: [(a := m.tensor([[0.0, 1, 2], [0, 0, 0], [3, 0, -1]], requires_grad=True)), (p := m.sparse.softmax(a.to_sparse(), 1).to_dense()), (p * m.arange(9.0).view(3, 3)).sum().backward(), a.grad, m.sparse.softmax(a.to_sparse(), dim=0, dtype=m.float64).to_dense()],
     "arange of whole numbers, from fractions": lambda m, x: [m.arange(a, b, c, dtype=m.int64) for a, b, c in ((0.0, -8.1, -4.0), (-0.9, 2.1, 2.0), (1, 5.1, 2))],
     "arange of uint8": lambda m, x: m.arange(-0.9, 2.1, 2.0, dtype=m.uint8),
