@@ -568,6 +568,167 @@ def matrices(c):
     c.wrong(M, transposed=x @ x.T - np.outer(i @ y, i.T @ ones))
 
 
+# ---------------------------------------------------------------- a third one: loops, and what is added up
+
+HELD = []  # each answer of these programs must be named
+
+
+def held(f):
+    HELD.append(f)
+    return program(f)
+
+
+@held
+def a_loop_over_states(c):
+    x, w, v, b, y = c.draw(3, 2, 3), c.draw(3, 4), c.draw(4, 4) / 2, c.draw(4), c.draw(2, 4)
+    W, V, B, h = c.leaf(w), c.leaf(v), c.leaf(b), [np.zeros((2, 4))]
+    H = T(h[0])
+    for t in range(3):
+        H = (T(x[t]) @ W + H @ V + B).tanh()
+        h.append(np.tanh(x[t] @ w + h[t] @ v + b))
+    c.z = ((H - T(y)) ** 2).sum()
+
+    def back(own=1, through=1, early=0):
+        g, parts = 2 * (h[3] - y), []
+        for t in (2, 1, 0):
+            slope = 1 - h[t + 1] ** 2
+            e = g * slope**own
+            parts.append((x[t - early].T @ e, h[t].T @ e, e.sum(0)))
+            g = g * slope**through @ v.T
+        return [sum(p) for p in zip(*parts, strict=True)]
+
+    # tanh' is missing in what goes to the weights, or in what goes to the step before
+    for leaf, right, one, two in zip((W, V, B), back(), back(own=0), back(through=0), strict=True):
+        c.right(leaf, right)
+        c.wrong(leaf, upstream_only=one, upstream_only2=two)
+    c.wrong(W, wrong_argument=back(early=1)[0])
+
+
+@held
+def four_gates_in_a_loop(c):
+    x, w, y, n = c.draw(3, 2), c.draw(5, 12) * 0.6, c.draw(3), 3
+    W, h, s, saved = c.leaf(w), np.zeros(n), np.zeros(n), []
+    H, S = T(h), T(s)
+    for t in range(3):
+        gates = minigrad.cat([T(x[t]), H]) @ W
+        i, f, o = (gates[k : k + n].sigmoid() for k in (0, 3, 6))
+        S = f * S + i * gates[9:].tanh()
+        H = o * S.tanh()
+        a = np.r_[x[t], h] @ w
+        i, f, o, g = *sig(a[:9]).reshape(3, n), np.tanh(a[9:])
+        saved.append((np.r_[x[t], h], i, f, o, g, s))
+        s = f * s + i * g
+        h = o * np.tanh(s)
+        saved[-1] += (s,)
+    c.z = ((H - T(y)) ** 2).sum()
+
+    def back(slope=lambda s: 1 - np.tanh(s) ** 2, out=np.tanh):
+        dh, ds, d = 2 * (h - y), 0, 0
+        for xh, i, f, o, g, before, s in saved[::-1]:
+            ds = ds + dh * o * slope(s)
+            one = [ds * g * i * (1 - i), ds * before * f * (1 - f), dh * out(s) * o * (1 - o)]
+            e = np.concatenate([*one, ds * i * (1 - g * g)])
+            d, dh, ds = d + np.outer(xh, e), (w @ e)[2:], ds * f
+        return d
+
+    c.right(W, back())
+    c.wrong(W, upstream_only_or_forgot_inner=back(slope=np.ones_like))
+    c.wrong(W, wrong_argument_or_upstream_only_or_forgot_inner=back(out=lambda s: s))
+
+
+@held
+def games_won(c):
+    x, games = c.draw(5), [(0, 1), (2, 1), (3, 4), (0, 4), (2, 0), (0, 1)]
+    X = c.leaf(x)
+    c.z = sum((1 + (X[j] - X[i]).exp()).log() for i, j in games) + 0.15 * (X**2).sum()
+    parts = [(i, j, sig(x[j] - x[i])) for i, j in games]
+    right, last, first = 0.3 * x, np.zeros(5), 0.3 * x
+    for i, j, p in parts:
+        right[[i, j]] += -p, p
+        last[i], last[j] = -p, p
+    first = first * 0 + np.zeros(5)
+    first[[0, 1]] = -parts[0][2], parts[0][2]
+    c.right(X, right)
+    c.wrong(X, index_not_scattered=last + 0.3 * x, missing_path=first, sign=-right)
+
+
+@held
+def pairs_at_a_distance(c):
+    x = np.array([[0, 0], [1.2, 0.1], [0.4, 1.3], [1.5, 1.4]])
+    X, z, g = c.leaf(x), 0, np.zeros((4, 2))
+    for i, j in ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)):
+        six = 1 / ((X[i] - X[j]) ** 2).sum() ** 3
+        z = z + 4 * (six**2 - six)
+        d = x[i] - x[j]
+        f = 4 * (6 / (d @ d) ** 4 - 12 / (d @ d) ** 7) * d
+        g[i] += f
+        g[j] -= f
+    c.z = z
+    c.right(X, g)
+    c.wrong(X, sign=-g)
+
+
+@held
+def springs(c):
+    x, k, rest = c.draw(4, 2), np.array([2, 1.5, 3]), np.array([1, 0.8, 1.2])
+    X = c.leaf(x)
+    D = X[1:] - X[:-1]
+    c.z = 0.5 * (T(k) * ((D**2).sum(1).sqrt() - T(rest)) ** 2).sum() + 9.81 * X[:, 1].sum()
+    d = x[1:] - x[:-1]
+    n = np.sqrt((d**2).sum(1))
+    f, w = (k * (n - rest) / n)[:, None] * d, 9.81 * np.array([0, 1])
+    force = np.vstack([0 * w, f]) - np.vstack([f, 0 * w])
+    c.right(X, force + w)
+    c.wrong(X, scale=2 * force + w)
+
+
+@held
+def factors_of_features(c):
+    x, v, y = c.draw(6, 4), c.draw(4, 3), np.sign(c.draw(6))
+    V = c.leaf(v)
+    pred = 0.5 * ((T(x) @ V) ** 2 - T(x**2) @ V**2).sum(1)
+    c.z = F.softplus(-T(y) * pred).mean()
+    c.names = {"pred": pred, "V": V}
+    s = x @ v
+    d = -y * sig(-y * 0.5 * (s**2 - x**2 @ v**2).sum(1))[:] / 6
+    g = x.T @ (d[:, None] * s) - (x**2).T @ d[:, None] * v
+    c.right(V, g)
+    c.wrong(V, scale=2 * g)
+
+
+@held
+def a_smoothed_target(c):
+    x, t = c.draw(5, 4), np.array([0, 2, 1, 3, 2])
+    X = c.leaf(x)
+    logp = F.log_softmax(X, dim=1)
+    c.z = (-0.8 * logp[range(5), t] - 0.2 * logp.mean(1)).mean()
+    p, one = soft(x), np.eye(4)[t]
+    c.right(X, (p - 0.8 * one - 0.05) / 5)
+    c.wrong(X, mean_for_sum=(p - 0.8 * one - 0.2) / 5)
+
+
+@held
+def soft_values(c):
+    r, P = c.draw(3, 2), soft(c.draw(3, 2, 3))
+    R, v, q = c.leaf(r), np.zeros(3), []
+    V = T(v)
+    for _ in range(3):
+        V = (2 * (R + 0.9 * (T(P) @ V))).logsumexp(1) / 2
+        q.append(r + 0.9 * (P @ v))
+        v = np.log(np.exp(2 * q[-1]).sum(1)) / 2
+    c.z = (V * T(np.array([1, 0.5, 2]))).sum()
+
+    def back(read):
+        g, d = np.array([1, 0.5, 2]), 0
+        for values in read:
+            e = g[:, None] * soft(2 * values)
+            d, g = d + e, 0.9 * np.einsum("sa,sat->t", e, P)
+        return d
+
+    c.right(R, back(q[::-1]))
+    c.wrong(R, wrong_argument=back([q[-1]] * 3))
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

@@ -22,6 +22,7 @@ from minigrad.teach.pairs import known_mistakes
 from minigrad.teach.uses import Graph
 from tests.diagnoses import PAGE, renewed
 from tests.teach_battery import BATTERY
+from tests.teach_examination import HELD, Case
 from tests.teach_programs import (
     PROGRAMS,
     a_gradient_at_the_old_weights,
@@ -393,6 +394,17 @@ def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
 
     assert row.diagnosis is not None and row.diagnosis.kind == kind
     assert "{" not in str(row.diagnosis)
+
+
+@pytest.mark.parametrize("program", HELD, ids=lambda program: program.__name__)
+def test_each_answer_of_the_third_examination_is_named(program):
+    case = Case()
+    program(case)
+
+    for x, kind, mine in case.answers:
+        row = compare_in(case.names, case.z, {x: mine}).rows[0]
+        assert row.ok == (kind is None), kind
+        assert row.diagnosis is None if row.ok else row.diagnosis.kind in kind.split("|"), kind
 
 
 def runge_kutta(half=0.1, two=2.0, through=1.0):

@@ -29,6 +29,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
+from minigrad.teach.pairs import walked
 from minigrad.teach.recurrences import Recurrence, corresponding, recurrences
 from minigrad.teach.uses import (
     MISFITS,
@@ -218,7 +219,7 @@ def _with_another_constant(use: Use) -> Alterations:
     others = [
         ("wrong_argument", there, f"{n} instead of {names[0]}")
         for n, there in (tensors if names else ())
-        if there.shape == given.shape and n not in names
+        if there.shape == given.shape and n not in names and not n.startswith("the result of")
     ]
     if name == use.beside and set(np.unique(given)) == {0, 1}:
         others.append(("mask_inverted", 1 - given, "the mask inverted"))
@@ -248,8 +249,9 @@ def _other_factors(
             continue
         k, mask = kinds[np.argmax(np.abs(kinds))], factor != 0
         yield "scale", r + mask * v, f"{n} without its factor {k:g}"
-        yield "mask_missing", r + k * v, f"{n} without its mask"
-        yield "mask_inverted", r + k * v * ~mask, f"the mask of {n} inverted"
+        if not np.all(mask):
+            yield "mask_missing", r + k * v, f"{n} without its mask"
+            yield "mask_inverted", r + k * v * ~mask, f"the mask of {n} inverted"
 
 
 def _masked(use: Use, mask: Array) -> Array:
@@ -454,15 +456,11 @@ def _backward(
     at: Mapping[AnyNode, Altered],
     changed: Mapping[AnyNode, Array],
     end: AnyNode | None,
-) -> Array | None:
+) -> Array:
     later = _later(at)
-    gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
-    differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
-    for use in reversed(graph.paths):  # the latest first
-        node = use.node
-        g = gradients.get(node)
-        if g is None or use.part or node is end:
-            continue
+
+    def passes(use: Use) -> Any:
+        node, g, one = use.node, use.g, at.get(use.node)
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:
             new["z"] = changed[node]
@@ -470,16 +468,13 @@ def _backward(
             g = g * later[node].times
             if not later[node].seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
-        if node in at:
-            one = at[node]
-            passed = one.passes(g) if use is one.use else use.at(g * one.beside).passed
-        elif new.keys() & set(use.reads()):
-            passed = use.rule(g, **new)
+        if one is not None:
+            d = one.passes(g) if use.k == one.use.k else use.at(g * one.beside).passed
         else:
-            passed = use.at(g).passed if node in differs else use.passed
-        if passed is None:
-            return None
-        if passed is not use.passed:
-            differs.add(use.parent)
-        gradients[use.parent] = gradients.get(use.parent, 0) + passed
-    return gradients.get(graph.target)
+            d = use.rule(g, **new) if new.keys() & set(use.reads()) else use.at(g).passed
+        return np.nan if d is None else d * (node is not end)
+
+    read = {*at, *changed, *later, end}
+    uses = (u for u in graph.paths if read & {u.node, *u.origins.values()})
+    there = {(use.node, use.k): use for use in uses}
+    return graph.gradients[graph.target] + walked(graph, there, passes).get(graph.target, 0)

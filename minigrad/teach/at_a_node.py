@@ -46,6 +46,23 @@ def _nothing(a: Answer) -> Places:
         yield {}
 
 
+@mistake_in(AT_A_NODE, "missing_path")
+def _only_this_path(a: Answer) -> Places:
+    """Only one path was followed: your gradient is the part of {x}'s gradient through {op}{line}.
+    The other uses were left out.
+
+    The gradient of a tensor that is used several times is the sum over its uses.
+    """
+    graph = a.graph
+    parts = [(u, u.parent, u.passed) for u in graph.paths if u.fan_in > 2 and not u.part]
+    for node, uses in graph.edges_of.items():  # such as the loss after the first steps of a loop
+        parts += [(uses[0], node, graph.gradients[node])] if len(uses) > 1 else []
+    for use, node, g in parts:
+        part = graph.walk_back(node, np.asarray(g))
+        if part is not None and a.gives(part):
+            yield {"use": use}
+
+
 @mistake_in(AT_A_NODE, "upstream_ignored")
 def _for_all_operands(a: Answer) -> Places:
     """The gradient that arrives at {op}{line} was left out: the derivative of the operation is there,
@@ -75,25 +92,6 @@ def _to_all_operands(a: Answer) -> Places:
         given = [(u, d) for u in uses if (d := u.fit(u.g)) is not None]
         if gives(a, *((u.parent, d - u.passed) for u, d in given)):
             yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
-
-
-@mistake_in(AT_A_NODE, "index_not_scattered")
-def _windows_overwrite_each_other(a: Answer) -> Places:
-    """{x} is read in {n} parts that overlap, and the gradient of one overwrote the others.
-
-    Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
-    """
-    parts = (u for u in a.graph.paths if u.op_name == "getitem" and not u.part)
-    uses = [u for u in parts if u.parent is a.target]
-    if len(uses) < 3 or len(uses) < uses[0].fan_in:
-        return
-    read = [u.share() for u in uses]
-    for order in (1, -1):
-        d = np.zeros_like(a.right)
-        for use, share in list(zip(uses, read, strict=True))[::order]:
-            d = d if share is None else np.where(share != 0, use.passed, d)
-        if a.gives(d):
-            yield {"use": uses[0], "n": str(len(uses))}
 
 
 @mistake_in(AT_A_NODE, "tangent_for_gradient")
@@ -165,7 +163,7 @@ def _through_detach(a: Answer) -> Places:
         c = use.values.get(use.beside)
         if not isinstance(c, np.ndarray) or c.size < 3 or not np.ptp(c):
             continue
-        for n, t, times in _cut_off(a, c):
+        for n, t, times in _cut_off(a, c, {u.parent for u in use.twins}):
             d = use.formula(use.g, use.beside)
             if d is not None and d.shape == c.shape:
                 part = a.graph.part_through(t, times * d)
@@ -173,14 +171,16 @@ def _through_detach(a: Answer) -> Places:
                     yield {"use": use, "n": n}
 
 
-def _cut_off(a: Answer, c: Array) -> Iterator[tuple[str, Any, Array]]:
-    """Tensors with a gradient, and the factor of each entry that gives c, with a named constant added."""
+def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, Array]]:
+    """Tensors besides the others, and the factor of each entry that gives c, with a named constant added."""
     # r + gamma * (1 - done) * v.detach(): whatever the factors are, they give the student's numbers or do not.
     rest = [0 * c, *(v for v in a.graph.constants if v.shape == c.shape and v is not c)]
     for n, t in a.graph.variables.items():
         v = t.array
         for r in rest if v.shape == c.shape and np.ptp(v) and np.all(v) else ():
-            yield n, t, (c - r) / v
+            times = (c - r) / v
+            if t.node not in others or np.ptp(times) < 1e-9:  # times c, v would be there twice
+                yield n, t, times
 
 
 @mistake_in(AT_A_NODE, "swapped_operands")
@@ -211,8 +211,12 @@ def _in_another_order(a: Answer) -> Places:
         if use.g.size > 1 and use.node not in nodes:
             nodes.append(use.node)
     for groups, order in islice(chain(*map(_orders, alike.values())), FEW):
-        exchanged = [{g[k]: g[m] for k, m in enumerate(order) if k != m} for g in groups]
-        if a.gives(walked(a, lambda use: use.passed, exchanged)):
+        changed: dict[Any, Any] = {}
+        for group in groups[::-1]:  # the latest step first
+            now = walked(a.graph, starts=changed)
+            g = [a.graph.gradients[node] + now.get(node, 0) for node in group]
+            changed |= {group[k]: g[m] - g[k] for k, m in enumerate(order) if k != m}
+        if a.gives(a.right + walked(a.graph, starts=changed).get(a.target, 0)):
             first = groups[0]
             use = next(u for u in a.graph.uses if u.node is first[0])
             op = "" if use.op_name == "getitem" else called(use.node)

@@ -39,6 +39,7 @@ from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
     Tried,
     at_the_uses,
+    before_the_softmax,
     everywhere,
     in_one_term,
     off_by_one,
@@ -50,7 +51,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
-SECONDS = 0.8  # of CPU time, after which we stop searching; waiting does not count
+SECONDS = 1.0  # of CPU time, after which we stop searching; waiting does not count
 
 
 def diagnose(
@@ -150,14 +151,18 @@ def _search(a: Answer) -> list[Diagnosis]:
     if {d.kind for d in found} == {"scale"} and not any(a.same(n * a.right) for n in (2, 0.5)):
         found += everywhere(a, until, {"mean_for_sum"})  # a number of entries, at several places
     found += whole.recognized(a, whole.IN_ALL)
-    if not found and (nearly := list(noise(a))):
-        found += list(altered(a, until)) or nearly  # without an eps, a few digits differ
-    if not found:
+    if not found and time.thread_time() < until:
         found += in_one_term(a, until, AT_SEVERAL)
+    if not found:
+        found += before_the_softmax(a, tried)
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
         found += chain(altered(a, until), off_by_one(a, until), at_other_values(a, until))
+    if not found:
+        found += everywhere(a, until, one_way=True)
+    if not found:  # a value that is nearly the same, such as one without its eps, is found by now
+        found += noise(a)
     if not found:
         found += two_at_once(a, tried, slips(a), min(until, time.thread_time() + SECONDS / 2))
     if not found:

@@ -185,28 +185,6 @@ def _missing_operand(use: Use) -> Passes:
     return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
 
 
-@mistake("missing_path")
-def _written_part(use: Use) -> Passes:
-    """{op}{line} writes to a part of a tensor, and the gradient that it passes to that part was
-    left out.
-
-    The new value depends on the old one.
-    """
-    return np.zeros_like(use.passed) if use.part else None
-
-
-@mistake("missing_path")
-def _only_this_path(use: Use) -> Passes:
-    """Only one path was followed: your gradient is the part of {x}'s gradient through {op}{line}.
-    The other uses were left out.
-
-    The gradient of a tensor that is used several times is the sum over its uses.
-    """
-    if use.fan_in < 3 or use.g is not use.graph.gradients[use.node]:
-        return None
-    return 2 * use.passed - use.graph.gradients[use.parent]
-
-
 @mistake("double_counted")
 def _counted_twice(use: Use) -> Passes:
     """The gradient through {op}{line} was counted twice.

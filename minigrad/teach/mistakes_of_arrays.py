@@ -45,16 +45,35 @@ def _written(use: Use, order: slice) -> Array | None:
     return d.reshape(use.passed.shape) if len(set(read)) < read.size else None
 
 
-@mistake("index_not_scattered", "getitem")
-def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
-    """{op}{line} reads entries that are also read elsewhere, and its gradient overwrote the
+@mistake("index_not_scattered", PICKING)
+def _parts_overwrite_each_other(use: Use) -> Variants:
+    """Several parts of a tensor are read, as in {op}{line}, and the gradient of one overwrote the
     others instead of being added.
 
     Add each part to what is already there:  d[index] += g,  not  d[index] = g.
     """
-    # x[:3] and x[1:]: d[:3] = ..., then d[1:] = ...
-    others = np.asarray(use.graph.gradients[use.parent]) - use.passed
-    return use.passed - others * (share != 0) if use.fan_in > 1 else None
+    # d[:3] = ..., then d[1:] = ...; said at the first part, for all of them
+    alike = (u for u in use.graph.paths if u.parent is use.parent and u.op_name in PICKING)
+    uses = sorted((u for u in alike if not u.part), key=lambda u: -u.node.queue_key)
+    if use.fan_in < 2 or (use.node, use.k) != (uses[0].node, uses[0].k):
+        return
+    entries = np.arange(use.passed.size).reshape(use.passed.shape)
+    read = [np.ravel(u.applied(x=entries)) for u in uses]
+    if len({k for some in read for k in set(some)}) == sum(map(len, map(set, read))) == len(uses):
+        return
+    rest = use.graph.gradients[use.parent] - sum(u.passed for u in uses)
+    for size, step, first in product((1, 2), (1, -1), (0 * rest, rest)):
+        d = np.ravel(first).copy()
+        for k in _in_order(len(uses), size, step):
+            d[read[k]] = np.ravel(uses[k].g)
+        written = d.reshape(rest.shape) + (rest if first is not rest else 0)
+        yield written - rest - sum(u.passed for u in uses[1:])
+
+
+def _in_order(n: int, size: int, step: int) -> Iterator[int]:
+    """0, 1, 2, ... or the reverse; with size 2, the two parts of a step are the other way round."""
+    for start in range(0, n, size)[::step]:
+        yield from range(start, min(start + size, n))[:: step if size == 1 else -step]
 
 
 @mistake("mask_missing", f"{PICKING} nll_loss")
@@ -107,7 +126,9 @@ def _averaged(use: Use) -> int:
         n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0
         return round(n) if abs(n - round(n)) < 1e-4 * max(n, 1) else 0
     c = abs(constant_factor(use))
-    counts = {u.gathered for u in use.graph.paths if u.op_name == "sum"} - {0, 1}
+    sums = [u for u in use.graph.paths if u.op_name == "sum"]
+    # 1/2 is rather that of a square, unless the sum of two numbers is halved at once
+    counts = {u.gathered for u in sums if u.gathered > 2 or u.node is use.parent} - {0, 1}
     if use.op_name == "div":  # the number of rows, perhaps
         products = ("sum", "dot", *OF_MATRICES.split())
         counts |= {n for u in use.graph.paths if u.op_name in products for n in u.passed.shape}

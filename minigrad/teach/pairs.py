@@ -18,11 +18,11 @@ Read answer.py, mistakes.py and uses.py first.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +32,8 @@ from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_o
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, TABLE, Mistake, message_and_hint, variants
 from minigrad.teach.recurrences import repeated_uses
-from minigrad.teach.uses import Use, by_node, called, constant_factor
-from minigrad.teach.whole import Table, recognized
+from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_node
+from minigrad.teach.whole import SOFT, Table, recognized
 
 SMALL = 24  # uses: the tapes on which pairs are tried
 NEAR = 8  # how many tensors may be at the end of a recurrence
@@ -106,17 +106,24 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 # ------------------------------------------------------------------ everywhere
 
 
+Uses = Mapping[tuple[Any, int], Use]
+NONE: Mapping[Any, Any] = MappingProxyType({})
+
+
 def everywhere(
-    a: Answer, until: float, kinds: Container[str] = PER_OPERATION
+    a: Answer, until: float, kinds: Container[str] = PER_OPERATION, one_way: bool = False
 ) -> Iterator[Diagnosis]:
-    """One mistake at every use of one operation, or at the same place of each step."""
+    """One mistake at every use of one operation, or at the same place of each step.
+
+    one_way    only in what passes to the tensor, or only in what passes to the step before
+    """
     groups = [(*group, {constant_factor(u) for u in group[0]}) for group in repeated_uses(a.graph)]
     lengths = {f for n in a.graph.numbers for f in (n, 1 / n)}
     for row in known_mistakes():
-        for uses, in_steps, constants in groups:
-            if row.kind not in (IN_STEPS if in_steps and kinds is PER_OPERATION else kinds):
+        for uses, states, constants in groups:
+            if row.kind not in (IN_STEPS if states and kinds is PER_OPERATION else kinds):
                 continue
-            if row.ops and uses[-1].op_name not in row.ops:
+            if one_way and not states or row.ops and uses[-1].op_name not in row.ops:
                 continue
             # the first one on the way back where this mistake can be made, and changes something
             made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
@@ -131,21 +138,41 @@ def everywhere(
                 if variant.times and first.op_name != "pow":
                     if variant.times in elsewhere or not c and variant.times not in (2, 0.5):
                         continue
-                there = {(use.node, use.k) for use in uses}
-                if a.gives(walked(a, partial(_wrong, row, there, k, bool(np.any(variant.array))))):
+                there = {(use.node, use.k): use for use in uses}
+                wrong = partial(_wrong, row, k, bool(np.any(variant.array)))
+                if one_way:
+                    changes = list(_one_way(a, there, states, wrong))
+                else:
+                    changes = [("", walked(a.graph, there, wrong).get(a.target, 0))]
+                for words in [w for w, d in changes if a.gives(a.right + d)][:1]:
                     factor = row.kind == "upstream_only" and c
                     d = Tried(SCALED if factor else row, first, variant.n, None, {}).diagnosis(a)
                     name = called(first.node).removeprefix("the ")
                     every = {u.node for u in a.graph.paths if u.op is first.op}
                     where = f"every {name}" if every <= {u.node for u in uses} else "each step"
-                    message = f"{d.message} The same holds for {where}."
+                    message = f"{d.message} The same holds for {where}{words}."
                     yield replace(d, message=message, extent="everywhere")
 
 
-def _wrong(row: Mistake, there: Container[Any], k: int, something: bool, use: Use) -> Any:
-    """What passes if the k-th variant of a mistake is made at these uses; if not `something`, zeros."""
-    if (use.node, use.k) not in there:
-        return use.passed
+def _one_way(
+    a: Answer, there: Uses, states: list[set[Any]], wrong: Callable[[Use], Any]
+) -> Iterator[tuple[str, Any]]:
+    """Words, and the change if wrong(use) passes there, but not on to the step before, or only there."""
+    graph = a.graph
+    starts: dict[Any, Any] = {}
+    for use in there.values():
+        starts[use.parent] = starts.get(use.parent, 0) + (wrong(use) - use.passed)
+    for cut in states:
+        changed = walked(graph, starts=starts, cut=cut)
+        yield f", but only for what passes to {a.name}", changed.get(a.target, 0)
+    after = walked(graph, there, wrong)
+    for cut in states:
+        changed = walked(graph, starts={n: after[n] for n in cut & after.keys()}, cut=cut)
+        yield ", but only for what passes to the step before", changed.get(a.target, 0)
+
+
+def _wrong(row: Mistake, k: int, something: bool, use: Use) -> Any:
+    """What passes if the k-th variant of a mistake is made at this use; if not `something`, zeros."""
     made = next(islice(variants(row, use), k, None), None)
     if made is not None:
         return made.array
@@ -153,34 +180,33 @@ def _wrong(row: Mistake, there: Container[Any], k: int, something: bool, use: Us
 
 
 def walked(
-    a: Answer, wrong: Callable[[Use], Any], exchanged: Sequence[Mapping[Any, Any]] = ()
-) -> Any:
-    """The gradient if wrong(use) passes along each edge, for the incoming gradient with the mistakes so far.
+    graph: Graph,
+    there: Mapping[tuple[Any, int], object] = NONE,
+    wrong: Callable[[Use], Any] = lambda use: use.passed,
+    starts: Mapping[Any, Any] = NONE,
+    cut: Container[Any] = (),
+) -> dict[Any, Any]:
+    """The changes to the gradients if wrong(use) passes along some edges, given the mistakes so far.
 
-    exchanged    groups of nodes, each with the node whose gradient it is given
+    there     these edges, each as a node and a number
+    starts    gradients that change at once
+    cut       nodes to which nothing is passed
     """
-    edges_of = by_node(a.graph.uses) if exchanged else a.graph.edges_of
-    expected = Counter(use.parent for uses in edges_of.values() for use in uses)
-    gradients: dict[Any, Any] = {a.graph.root: a.graph.seed}
-    groups = {node: group for group in exchanged for node in group}
-    ready: list[Any] = [a.graph.root]
-    touched = set(groups)  # nodes whose gradient is not the right one
-    while ready:
-        node = ready.pop()
-        for use in edges_of.get(node, ()):
-            parent, here = use.parent, use.at(gradients[node]) if node in touched else use
-            passed = np.asarray(wrong(here))
-            if node in touched or passed is not use.passed:
-                touched.add(parent)
-            gradients[parent] = gradients.get(parent, 0) + passed
-            expected[parent] -= 1
-            if expected[parent]:
-                continue
-            group = groups.get(parent, {parent: parent})
-            if not any(expected[n] for n in group):
-                gradients |= {n: gradients[other] for n, other in group.items()}
-                ready += group
-    return gradients.get(a.target)
+    changed = dict(starts)
+    begin = {node for node, _ in there}
+    for node in graph.nodes:
+        if node not in changed and node not in begin:
+            continue
+        uses, results, g = graph.edges_of.get(node, ()), None, graph.gradients[node]
+        if node in changed and uses:
+            g = np.asarray(g + changed[node])
+            results = plan_of_node(node).run(g, node)
+        for use in (u for u in uses if u.parent not in cut):
+            here = use if results is None else use.at(g, results)
+            passed = np.asarray(wrong(here)) if (node, use.k) in there else here.passed
+            if passed is not use.passed:
+                changed[use.parent] = changed.get(use.parent, 0) + (passed - use.passed)
+    return changed
 
 
 def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
@@ -192,8 +218,9 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     if a.few:
         return
     for uses, in_steps in repeated_uses(a.graph):
-        for name in uses[0].reads():
-            values = [u.values.get(name) for u in uses]
+        of_one = "z" in uses[0].reads() and (uses[0].of_one or uses[0].op_name in SOFT)
+        for name in (*uses[0].reads(), *([AT] if of_one else [])):
+            values = [u.values.get("x" if name is AT else name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
             alike = _at_one_step(values)
@@ -201,10 +228,14 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                 there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
                 if time.thread_time() > until:
                     return
-                if a.gives(walked(a, partial(_reading, name, there))):
+                changed = walked(a.graph, there, partial(_reading, name, there))
+                if a.target in changed and a.gives(a.right + changed[a.target]):
                     said = message_and_hint(off_by_one)
                     yield a.found(*said, kind="wrong_argument", use=uses[0], n=n)
                     return
+
+
+AT = ""  # in place of a name: another operand, with the result that belongs to it
 
 
 def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -213,7 +244,7 @@ def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     for end in (values[-1], *like):
         yield "the step after", [*values[1:], end]
     zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out
-    for end in (values[0], *zero, *like):
+    for end in (values[0], *zero, values[-1], *like):
         yield "the step before", [end, *values[:-1]]
 
 
@@ -225,9 +256,9 @@ def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
-    """The gradient that passes if the rule reads these values, at the uses that are in `there`."""
-    at = (use.node, use.k)
-    d = use.rule(use.g, **{name: there[at]}) if at in there else use.passed
+    """The gradient that passes if the rule of this use reads the value that is given for it."""
+    v = there[use.node, use.k]
+    d = use.rule(use.g, **({"x": v, "z": use.applied(x=v)} if name is AT else {name: v}))
     return np.nan if d is None else d
 
 
@@ -240,6 +271,26 @@ def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
             yield replace(d, message=message, extent="one term")
         if found:
             return
+
+
+def before_the_softmax(a: Answer, tried: list[Tried]) -> Iterator[Diagnosis]:
+    """A mistake in y, or in the factor sum(y) of p, where the gradient of log(softmax(x)) is  p - y."""
+    kinds = ("softmax", "log_softmax")
+    softmax: dict[Any, Use] = {u.node: u for u in a.graph.paths if u.op_name in kinds}
+    for use in (u for u in a.graph.paths if u.op_name in ("log", "log_softmax")):
+        inner = softmax.get(use.node, softmax.get(use.parent))
+        if inner is None:
+            continue
+        p, axis = np.exp(use.values["z"]), inner.values["axis"]
+        for one in (one for one in tried if use.node in one.changed):
+            rest = p * np.sum(one.changed[use.node], axis, keepdims=True)
+            effect = a.graph.walk_back(inner.parent, rest.astype(p.dtype))
+            if effect is None or not np.any(rest):
+                continue
+            for change, words in ((one.effect + effect, "y, but not p"), (-effect, "p, but not y")):
+                if a.gives(a.right + change):
+                    d = one.diagnosis(a)
+                    yield replace(d, message=f"{d.message} In  p - y  this changes {words}.")
 
 
 # ------------------------------------------------------------------ two at once

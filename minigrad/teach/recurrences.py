@@ -31,6 +31,12 @@ class Recurrence(NamedTuple):
     way: Way
 
     @property
+    def regular(self) -> bool:
+        """Are there equally many nodes between all of the states?"""
+        keys = [n.queue_key for n in (self.start, *self.states) if isinstance(n, Node)]
+        return len(keys) > 2 and len({y - x for x, y in pairwise(keys)}) == 1
+
+    @property
     def before(self) -> list[Any]:
         """The state before each step, for the steps whose state before has a node."""
         return self.states[:-1] if self.start is None else [self.start, *self.states[:-1]]
@@ -44,37 +50,47 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
     known: set[tuple[Any, Any]] = set()  # a state, and the one before it
     for nodes in of_one.values():
         for k, last in enumerate(nodes):
+            found: list[Recurrence] = []
             for before in nodes[k + 1 : k + 1 + BEFORE]:
                 way = None if (last, before) in known else _way(graph, last, before)
-                if way is None:
-                    continue
-                states, here = [last], before
-                while here in graph.operands and op_name(here) == op_name(last):
-                    states.append(here)
-                    here, same = _at(graph, here, way)
-                    if not same:
-                        here = states.pop()
-                        break
-                if len(states) > 1:
-                    known |= set(pairwise(states))
-                    yield Recurrence(states[::-1], here, way)
-                if len(states) > 2 and isinstance(here, Node) and op_name(here) != op_name(last):
-                    # a start of its own, or the first state is the start, and its way ends by chance
-                    yield Recurrence(states[-2::-1], states[-1], way)
+                if way is not None:
+                    found += _from_the_last(graph, last, before, way)
+            regular = [one for one in found if one.regular]
+            for one in regular or found:  # the others are of different places of a step
+                known |= set(pairwise(one.states[::-1]))
+                yield one
 
 
-def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
-    """The uses of one operation, and those at the same place of each step (then True), the oldest first.
+def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Iterator[Recurrence]:
+    """The recurrence whose last states are these two, if there is one."""
+    states, here = [last], before
+    while here in graph.operands and op_name(here) == op_name(last):
+        states.append(here)
+        here, same = _at(graph, here, way)
+        if not same:
+            here = states.pop()
+            break
+    if len(states) > 1:
+        yield Recurrence(states[::-1], here, way)
+    if len(states) > 2 and isinstance(here, Node) and op_name(here) != op_name(last):
+        # a start of its own, or the first state is the start, and its way ends by chance
+        yield Recurrence(states[-2::-1], states[-1], way)
 
+
+def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
+    """The uses of one operation, and those at the same place of each step, the oldest first.
+
+    With each group, the states between the steps, for each recurrence; none if it is not in steps.
     Uses with the same constant are at the same place, too.
     """
     found: dict[Any, dict[Use, None]] = {}
+    between: dict[Any, list[set[Any]]] = {}
     uses = [use for use in graph.paths if use.op is not None and not use.part]
     for use in sorted(uses, key=lambda use: -use.node.queue_key):
         for place in ((use.op_name,), (use.op_name, use.name), (use.op_name, use.parent)):
             found.setdefault(place, {})[use] = None
         if c := constant_factor(use):
-            found.setdefault(((use.op_name, c),), {})[use] = None
+            found.setdefault((use.op_name, c, "in steps"), {})[use] = None
     at = {(use.node, use.position): use for use in uses}
     for states, start, way in recurrences(graph):
         alike = isinstance(start, Node) and op_name(start)  # to the start of other loops like this
@@ -84,8 +100,13 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
                 found[tuple(nodes), position] = group
                 # a loop in a loop, such as the stages of each step: all of its steps
                 found.setdefault(((alike, way, back), position), {}).update(group)
-    several = ((place, group) for place, group in found.items() if len(group) > 1)
-    of_steps = {frozenset(map(id, g)): (list(g), isinstance(p[0], tuple)) for p, g in several}
+                between.setdefault(frozenset(group), []).append({*states, start})
+    of_steps: dict[Any, tuple[list[Use], list[set[Any]]]] = {}
+    for place, group in found.items():
+        if len(group) > 1:
+            in_steps = isinstance(place[0], tuple) or "in steps" in place
+            states_of = between.get(frozenset(group), [set()])
+            of_steps[frozenset(group)] = list(group), states_of if in_steps else []
     return list(of_steps.values())
 
 
@@ -121,8 +142,13 @@ def _way(graph: Graph, node: Node, end: Node) -> Way | None:
 
 
 def _at(graph: Graph, node: Any, way: Way) -> tuple[Any, bool]:
-    """The node at the end of a way, None for a constant; and whether the way has the same operations."""
+    """The node at the end of a way, None for a constant; and whether the way has the same operations.
+
+    In the first step, a constant may stand in place of the state, and of all that depends on it.
+    """
     for name, position in way:
+        if node is None:
+            return None, True
         if node not in graph.operands or op_name(node) != name:
             return None, False
         node = graph.operands[node].get(position)

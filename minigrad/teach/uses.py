@@ -78,9 +78,10 @@ class Use:
         self.op_name = "" if self.op is None else self.op.name
         self.values = self.graph.values_at[node]
 
-    def at(self, g: Array) -> "Use":
-        """The same edge with another gradient arriving at its node."""
-        passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
+    def at(self, g: Array, results: Any = None) -> "Use":
+        """The same edge with another gradient arriving at its node; results: what its plan then gives."""
+        results = results or plan_of_node(self.node).run(g, self.node)
+        passed = np.asarray(dense(results[self.k]))
         if isinstance(self.node, CopySlices):
             return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
         other = Use.__new__(Use)  # quicker than copy

@@ -26,7 +26,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
-from minigrad.teach.difference import difference, real_array
+from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import (
     PRODUCTS,
     fraction_of,
@@ -134,6 +134,7 @@ def _repeats(a: Answer) -> Places:
 # ------------------------------------------------------------------ broadcasts
 
 
+SOFT = ("softmax", "log_softmax", "logsumexp")
 REPEATED = ("sum", "mean")  # the gradient of their result is repeated for each entry
 _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal")
 
@@ -400,15 +401,22 @@ def _another_value(a: Answer) -> Places:
         for value, (n, there) in product(read, a.graph.tensors):
             if value.size < 3 or there.shape != value.shape or np.array_equal(there, value):
                 continue
-            instead: Any = -sum(u.passed for u in use.twins[1:])
-            for u in use.twins:
-                names = [k for k in u.reads() if u.values.get(k) is value]
-                d = u.rule(u.g, **dict.fromkeys(names, there))
-                instead = instead + (np.nan if d is None else d)
-            effect = use.changes(np.asarray(instead))
-            if a.target in effect and a.gives(a.right + effect[a.target]):
-                meant = next((m for m, v in a.graph.tensors if v is value), "another value")
-                yield {"use": use, "n": n, "m": meant}
+            for values in _read_instead(use, value, there):
+                instead: Any = -sum(u.passed for u in use.twins[1:])
+                for u in use.twins:
+                    d = u.rule(u.g, **values(u))
+                    instead = instead + (np.nan if d is None else d)
+                effect = use.changes(np.asarray(instead))
+                if a.target in effect and a.gives(a.right + effect[a.target]):
+                    meant = next((m for m, v in a.graph.tensors if v is value), "another value")
+                    yield {"use": use, "n": n, "m": meant}
+
+
+def _read_instead(use: Use, value: Array, there: Array) -> Iterator[Callable[[Use], Any]]:
+    """For each use of a node, what its rule reads: this for one of its values, or what it reads at this operand."""
+    yield lambda u: {k: there for k in u.reads() if u.values.get(k) is value}
+    if value is use.values.get("z") and (use.of_one or use.op_name in SOFT):
+        yield lambda u: {"x": there, "z": u.applied(x=there)}
 
 
 @mistake_in(STOPPED, "other_variable")
