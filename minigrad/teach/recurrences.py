@@ -53,16 +53,16 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
             found: list[Recurrence] = []
             for before in nodes[k + 1 : k + 1 + BEFORE]:
                 way = None if (last, before) in known else _way(graph, last, before)
-                if way is not None:
-                    found += _from_the_last(graph, last, before, way)
+                one = None if way is None else _from_the_last(graph, last, before, way)
+                found += [one] if one and len(one.states) > 1 else []
             regular = [one for one in found if one.regular]
             for one in regular or found:  # the others are of different places of a step
                 known |= set(pairwise(one.states[::-1]))
                 yield one
 
 
-def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Iterator[Recurrence]:
-    """The recurrence whose last states are these two, if there is one."""
+def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Recurrence:
+    """The recurrence whose last states are these two; with one state only, there is none."""
     states, here = [last], before
     while here in graph.operands and op_name(here) == op_name(last):
         states.append(here)
@@ -70,11 +70,7 @@ def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Iterator[
         if not same:
             here = states.pop()
             break
-    if len(states) > 1:
-        yield Recurrence(states[::-1], here, way)
-    if len(states) > 2 and isinstance(here, Node) and op_name(here) != op_name(last):
-        # a start of its own, or the first state is the start, and its way ends by chance
-        yield Recurrence(states[-2::-1], states[-1], way)
+    return Recurrence(states[::-1], here, way)
 
 
 def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
