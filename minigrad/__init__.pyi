@@ -70,6 +70,7 @@ from minigrad.methods.creation import zeros as zeros
 from minigrad.methods.creation import ones as ones
 from minigrad.methods.creation import full as full
 from minigrad.methods.creation import empty as empty
+from minigrad.methods.creation import empty_strided as empty_strided
 from minigrad.methods.creation import eye as eye
 from minigrad.methods.creation import linspace as linspace
 from minigrad.methods.creation import logspace as logspace

@@ -113,13 +113,15 @@ REASONS = {
 }
 LEFT_OUT = _by_name(REASONS)
 
-# Names of these modules that exist anyway, because they need no effect, and where they are.
+# Names that exist anyway, because they need no effect or have another place here, and where they are.
 WITHOUT_EFFECT = {
     "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
     "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
     "jit.unused": "compat.helpers.unchanged",
     "_dynamo.is_compiling compiler.is_compiling compiler.is_dynamo_compiling compiler.is_exporting "
     "jit.is_scripting jit.is_tracing onnx.is_in_onnx_export": "compat.helpers.never",
+    "_C._debug_only_are_vmap_fallback_warnings_enabled": "compat.helpers.never",
+    "_C._debug_only_display_vmap_fallback_warnings": "compat.helpers.nothing",
     "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset": "compat.helpers.nothing",
     "autograd.profiler.record_function profiler.record_function": "compat.helpers.record_function",
     "Future": "futures.Future",
@@ -127,6 +129,7 @@ WITHOUT_EFFECT = {
     "jit.script jit.script_method jit.trace": "compat.helpers.not_compiled",
     "jit.ScriptModule": "nn.module.ScriptModule",
     "jit.annotate": "compat.helpers.annotated",
+    "nn.functional.grad": "nn.grad",
 }
 NOTHING_TO_DO = _by_name(WITHOUT_EFFECT)
 

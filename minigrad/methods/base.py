@@ -423,12 +423,13 @@ class Base:
 
     def data_ptr(self) -> builtins.int:
         """The memory address of the first entry. Two views that start at the same entry have the same address.
+        Without entries, it is 0.
 
         >>> x = minigrad.zeros(2, 3)
         >>> x.data_ptr() == x[0].data_ptr()
         True
         """
-        return address(self)
+        return address(self) if self.array.size else 0
 
     def storage_offset(self) -> builtins.int:
         """The offset of the first entry from the start of the base's memory, counted in entries; 0 for a tensor that is not a view.
@@ -593,17 +594,17 @@ def broadcast(name: str, *shapes: Shape) -> Shape:
 
 
 def written_over(x: Base, value: Operand) -> Operand:
-    """The value, converted to the dtype of x. For integer tensors, the fraction is dropped."""
+    """The value, converted to the dtype of x. For integers, the fraction is dropped; for real numbers, the imaginary part."""
     kind = x.array.dtype.kind
     if kind == "f" and isinstance(value, builtins.float) and -65000 < value < 65000:
         return value  # the usual case
-    if kind not in "iub":
-        if isinstance(value, NUMBERS):
-            dtypes.exact_number(value, x.dtype)  # raises an error if it is too large
-        return value
     if isinstance(value, Base):
-        return value if value.dtype == x.dtype else value.to(x.dtype)
-    return dtypes.exact_number(value, x.dtype) if isinstance(value, NUMBERS) else value
+        cut = kind in "iub" or (kind == "f" and value.dtype.kind == "c")
+        return value.to(x.dtype) if cut and value.dtype != x.dtype else value
+    if isinstance(value, (*NUMBERS, builtins.complex)):
+        exact = dtypes.exact_number(value, x.dtype)  # raises an error if it is too large
+        return exact if kind in "iub" else value
+    return value
 
 
 def overwritten(x: T, value: Operand, name: str) -> T:

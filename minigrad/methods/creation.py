@@ -108,7 +108,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layou
     if hasattr(size, "__index__"):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not int. To fix it, write ({size},).")
     if dtype is None:
-        number = fill_value.item() if isinstance(fill_value, Tensor) and fill_value.numel() == 1 else fill_value
+        number = _plain(fill_value)
         dtype = fill_value.dtype if hasattr(number, "__apply_op__") else dtypes.of_number(number)
     return _filled(fill_value, shape_of((size,)), dtype, device, requires_grad)
 
@@ -121,6 +121,22 @@ def empty(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike =
     minigrad.Size([2, 3])
     """
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
+
+
+def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor for you to fill, whose neighbors along axis k are stride[k] entries apart in memory.
+
+    >>> empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    shape, steps = shape_of((size,)), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})")
+    if min(steps, default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}: strides can't be negative.")
+    last = sum((n - 1) * s for n, s in zip(shape, steps)) if 0 not in shape else -1
+    memory = zeros_of((last + 1,), type_to_make(dtype, device))
+    return finish(np.ndarray(shape, memory.dtype, memory, 0, tuple([s * memory.itemsize for s in steps])), requires_grad)
 
 
 @made_into_out
@@ -140,21 +156,36 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, layout: Layout
 
 @made_into_out
 @takes_tensors
-def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def linspace(start: complex | Tensor, end: complex | Tensor, steps: int, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from start to end, inclusive.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    d = type_to_make(dtype, device)
+    d = _type_between("linspace", start, end, dtype, device)
     return finish(_evenly_spaced("linspace", start, end, steps, d).astype(d), requires_grad)
+
+
+def _type_between(name: str, start: complex | Tensor, end: complex | Tensor, dtype: DTypeLike, device: DeviceLike) -> Dtype:
+    """The dtype of numbers from start to end. If one of them is complex, it is complex."""
+    d = type_to_make(dtype, device)
+    if d.kind == "c" or not any(isinstance(_plain(x), complex) for x in (start, end)):
+        return d
+    if dtype is not None:
+        raise RuntimeError(f"torch.{name}(): inferred dtype ComplexFloat can't be safely cast to passed dtype {dtypes.torch_name(d)}. To fix it, leave out dtype.")
+    return dtypes.of_number(1j)
+
+
+def _plain(x: Any) -> Any:
+    """The number in a tensor of one number; anything else as it is."""
+    return x.item() if isinstance(x, Tensor) and x.numel() == 1 else x
 
 
 # Where first + step * k is computed: PyTorch rounds it once, but twice in half precision.
 WIDER: dict[Any, Any] = {np.dtype(np.float16): np.float16, np.dtype(np.float64): np.longdouble}
 
 
-def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
+def _evenly_spaced(name: str, start: complex | Tensor, end: complex | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are truncated."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -162,12 +193,13 @@ def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps:
     axes = [getattr(x, "ndim", 0) for x in (start, end)]
     if any(axes):
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {axes[0]} dimension(s) and end with {axes[1]} dimension(s).")
-    first: Any = float(start)
-    last: Any = float(end)
+    first: Any
+    last: Any
+    first, last = (x if isinstance(x, complex) else float(x) for x in (_plain(start), _plain(end)))
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
     step, k = (last - first) / max(steps - 1, 1), np.arange(steps)
-    if dtype.kind in "fc":
+    if dtype.kind in "fc" and not isinstance(first + last, complex):
         low, high = dtype.type(first).real, dtype.type(last).real
         wide = WIDER.get(low.dtype, np.float64)
         step = (high - low) / low.dtype.type(max(steps - 1, 1))
@@ -178,14 +210,14 @@ def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps:
 
 @made_into_out
 @takes_tensors
-def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float = 10.0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def logspace(start: complex | Tensor, end: complex | Tensor, steps: int, base: float = 10.0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
 
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
     """
-    d = type_to_make(dtype, device)
-    powers = _evenly_spaced("logspace", start, end, steps, d).astype(np.float64)
+    d = _type_between("logspace", start, end, dtype, device)
+    powers = _evenly_spaced("logspace", start, end, steps, d).astype(np.complex128 if d.kind == "c" else np.float64)
     return finish((float(base) ** powers).astype(d), requires_grad)
 
 
@@ -333,7 +365,7 @@ def from_numpy(ndarray: Array) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {named_type(ndarray)})")
     usable(ndarray)
     if not ndarray.flags.writeable:
-        warn_user("The given NumPy array is not writable, and a tensor that shares its memory should be. To fix it, use array.copy().")
+        warn_user("The given NumPy array is not writable, and minigrad does not support non-writable tensors. To fix it, use array.copy().")
     return wrap(ndarray)
 
 
@@ -372,6 +404,8 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     if copy is False and not shares:
         if isinstance(array, np.ndarray) and array.dtype != x.dtype:
             raise ValueError(f"can't alias tensor with dtype {dtypes.torch_name(array.dtype)!r} into dtype {dtypes.torch_name(x.dtype)!r}.")
+        if isinstance(obj, np.generic):
+            raise RuntimeError("can't alias NumPy scalars. To fix it, remove copy=False.")
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
         return obj if shares and not copy else obj.to(x.dtype, copy=True)
@@ -392,11 +426,18 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
         view = memoryview(buffer)
     except TypeError:
         raise ValueError(f"object does not implement Python buffer protocol. It is a {named_type(buffer)}.") from None
-    if not (view.nbytes and count):
-        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
+    n, width = view.nbytes, (kind := dtypes.as_dtype(dtype)).itemsize
+    if not (n and count):
+        raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")
+    if not 0 <= offset < n:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({n} bytes) minus 1")
+    if count < 0 and (n - offset) % width:
+        raise ValueError(f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({width})")
+    if count * width > n - offset:
+        raise ValueError(f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({n} bytes)")
     if view.readonly:
         warn_user("The given buffer is not writable, and PyTorch does not support non-writable tensors. To fix it, copy it: bytearray(buffer).")
-    return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)
+    return finish(np.frombuffer(buffer, kind, max(count, -1), offset), requires_grad)
 
 
 __all__ = [n for n, v in vars().items() if n[0] != "_" and getattr(v, "__module__", "") == __name__]

@@ -291,6 +291,14 @@ class Entries(Operators, Writing):
         """
         return self.copy_(of_each_entry("map_", callable, self, other))
 
+    def map2_(self, x: Self, y: Self, callable: Callable[[Any, Any, Any], Any]) -> Self:
+        """Like map_, with two other tensors: each entry becomes callable(entry, entry of x, entry of y).
+
+        >>> minigrad.zeros(2).map2_(minigrad.tensor([1.0, 2.0]), minigrad.tensor([5.0, 6.0]), lambda z, a, b: z + a * b)
+        tensor([ 5., 12.])
+        """
+        return self.copy_(of_each_entry("map2_", callable, self, x, y))
+
 
 def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     """The result of a function that is defined for integers only, such as gcd."""

@@ -178,6 +178,8 @@ def test_apply_and_map_take_functions_of_python():
         x = m.tensor([1.0, 4.0])
         assert x.apply_(lambda v: v + 1).tolist() == [2.0, 5.0]
         assert x.map_(m.tensor([3.0, 1.0]), lambda a, b: a * b).tolist() == [6.0, 5.0]
+        y, z = m.tensor([1.0, 2.0]), m.tensor([10.0])
+        assert x.map2_(y, z, lambda a, b, c: a + b * c).tolist() == [16.0, 25.0]
 
 
 def test_programs_may_make_their_settings():

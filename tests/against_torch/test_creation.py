@@ -15,11 +15,13 @@ CASES = {
     "linspace of integers": lambda m: m.linspace(0, 10, 4, dtype=m.int64), "logspace": lambda m: m.logspace(-1, 2, 4), "logspace of 2": lambda m: m.logspace(0, 5, 6, base=2.0, dtype=m.float64), "arange": lambda m: m.arange(2, 11, 3), "arange by end": lambda m: m.arange(end=4), "arange of floats": lambda m: m.arange(0, 1, 0.3), "arange, its step cut to 0": lambda m: m.arange(1, 2.5, 0.5, dtype=m.int32),
     "zeros by size": lambda m: m.zeros(size=(2, 1)), "ones": lambda m: m.ones((2,), dtype=m.bool), "full": lambda m: m.full((2, 2), 3), "full of float": lambda m: m.full((), 2.5), "tril_indices": lambda m: m.tril_indices(3, 4, 1), "triu_indices": lambda m: m.triu_indices(4, 3, -1), "empty_like": lambda m: m.empty_like(m.ones(3, dtype=m.int32)).zero_(),
     "new_zeros": lambda m: m.tensor([1.0], dtype=m.float64).new_zeros(2, 3), "new_ones": lambda m: m.tensor([1]).new_ones((2,)), "new_full": lambda m: m.tensor([1]).new_full((2,), 7, dtype=m.float32), "new_tensor": lambda m: m.tensor([1.5]).new_tensor([1, 2]), "meshgrid": lambda m: m.meshgrid(m.arange(2), m.arange(3), indexing="ij"),
+    "linspace of complex": lambda m: m.linspace(1, 2 + 3j, 4), "logspace of complex": lambda m: m.logspace(0, 1j, 3), "empty_strided": lambda m: m.empty_strided((2, 3), (8, 1)).zero_(), "copy_ of complex": lambda m: m.zeros(2).copy_(m.tensor([1 + 2j, 3j])), "fill_ of complex": lambda m: m.zeros(2, dtype=m.bool).fill_(1j),
     "meshgrid as of points": lambda m: m.meshgrid(m.arange(2), m.arange(3), m.arange(2), indexing="xy"), "cartesian_prod": lambda m: m.cartesian_prod(m.arange(2), m.arange(3)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_created_tensors_agree(name):
     check(CASES[name], rtol=1e-6)
 
@@ -57,6 +59,7 @@ def test_counts_and_places_agree(name):
 
 ANSWERS = {
     "numel": lambda m, x: m.numel(x), "nelement": lambda m, x: x.nelement(), "element_size": lambda m, x: x.element_size(), "itemsize": lambda m, x: x.itemsize, "nbytes": lambda m, x: x.nbytes, "ndimension": lambda m, x: x.ndimension(), "stride": lambda m, x: x.stride(), "stride of a view": lambda m, x: x.t()[:, ::2].stride(), "stride along": lambda m, x: x.stride(-1),
+    "stride of empty_strided": lambda m, x: m.empty_strided((2, 3), (1, 2)).stride(), "address of nothing": lambda m, x: (x[0:0].data_ptr(), m.ones(0).data_ptr()),
     "offset": lambda m, x: x[1, 1:].storage_offset(), "is_floating_point": lambda m, x: (x.is_floating_point(), m.is_floating_point(x.long())), "is_contiguous": lambda m, x: (x.is_contiguous(), x.t().is_contiguous()), "is_tensor": lambda m, x: (m.is_tensor(x), m.is_tensor(1)), "allclose": lambda m, x: (m.allclose(x, x + 1e-9), x.allclose(x + 1)), "equal": lambda m, x: (m.equal(x, x * 1), m.equal(x, x[0])),
     "device": lambda m, x: (str(x.device), x.device.type, x.is_cuda, x.cpu() is x, x.device == m.device("cpu"), repr(m.device("cuda:1"))), "type": lambda m, x: x.type().partition(".")[2], "to a type": lambda m, x: str(x.type(m.int32).dtype).partition(".")[2] or str(x.type(m.int32).dtype), "the same memory": lambda m, x: x.data_ptr() == x.detach().data_ptr(), "to the cpu": lambda m, x: x.to("cpu") is x, "cuda": lambda m, x: m.cuda.is_available() and False,
 }  # fmt: skip

@@ -114,6 +114,23 @@ def test_a_method_prunes_a_tensor():
     assert found(minigrad) == found(torch)
 
 
+def test_a_mask_gets_the_dtype_of_the_weight():
+    def found(m):
+        prune = m.nn.utils.prune
+        layer = m.nn.Linear(2, 2).double()
+        prune.custom_from_mask(layer, "weight", m.tensor([[1, 0], [1, 1]]))
+        prune.l1_unstructured(layer, "weight", 1)
+        smallest = prune.PruningContainer()
+        smallest._tensor_name = "test"
+        method = prune.L1Unstructured(1)
+        method._tensor_name = "test"
+        smallest.add_pruning_method(method)
+        mask = smallest.compute_mask(m.tensor([1.0, 2.0, 3.0]), m.tensor([1, 1, 0]))
+        return [str(x.dtype).partition(".")[2] for x in (layer.weight_mask, mask)], mask.tolist()
+
+    assert found(minigrad) == found(torch)
+
+
 @pytest.mark.parametrize("method", ["L1Unstructured", "RandomUnstructured"])
 def test_several_weights_are_pruned_together(method):
     def masks(m):

@@ -358,8 +358,8 @@ def _prune_remaining(method: BasePruningMethod, scores: Tensor, mask: Tensor) ->
         left = (*[slice(None)] * dim, some)
     elif method.PRUNING_TYPE != "global":
         raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-    z = zeros_like(mask)
-    z[left] = method.compute_mask(scores[left], mask[left])
+    z = zeros_like(mask, dtype=scores.dtype)
+    z[left] = method.compute_mask(scores[left], mask[left]).to(scores.dtype)
     return z
 
 
