@@ -104,7 +104,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> use_deterministic_algorithms(False)
     """
-    _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
+    for name, value in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name} must be bool, not {type(value).__name__}"
+            )
+    _settings["deterministic"], _settings["warn_only"] = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:

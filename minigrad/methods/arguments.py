@@ -38,6 +38,10 @@ OF_THE_SAME_DTYPE = frozenset(
     scatter scatter_add searchsorted sgn sign slice_scatter softmax sort take take_along_dim tensordot topk tril triu trunc
     vdot where""".split()
 )
+# What PyTorch says about an `out` of another dtype, where these say something else.
+OTHER_WORDS = dict.fromkeys(("cummax", "cummin", "logcumsumexp"), "expected scalar_type {want} but found {got} in out")
+OTHER_WORDS["mode"] = "expected scalar type {want} but got {got} for values, or for indices"
+OTHER_WORDS |= dict.fromkeys(("quantile", "nanquantile"), "quantile() out tensor must be same dtype as the input tensor, {want}, but it is {got}")
 JOINED = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
 IN_DTYPE_OF_OUT = frozenset("sum nansum prod cumsum cumprod".split())  # they compute in the dtype of `out`
 SEQUENCES = ("arange", "linspace", "logspace", "range")  # with out=, they fill a tensor of any shape, in order
@@ -228,7 +232,7 @@ def into_out(name: str, out: Any, z: Any, dtype: object = None) -> Any:
         return _write_out(name, out, z, exact=dtype is not None)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_write_out(name, a, b, exact=k > 0 and b.dtype.kind == "i") for k, (a, b) in enumerate(zip(out, z, strict=True))]
+    tensors = [_write_out(name, a, b, exact=name in ("max", "min") or (k > 0 and b.dtype.kind == "i")) for k, (a, b) in enumerate(zip(out, z, strict=True))]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
@@ -252,7 +256,9 @@ def _write_out(name: str, out: Any, z: Any, exact: bool) -> Any:
         if out.numel():
             warn_user(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                f"does not match the required output shape {list(z.shape)}. To fix it, pass a tensor of that shape, or an empty one.",
+                f"does not match the required output shape {list(z.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. To fix it, pass a tensor of "
+                "that shape, or an empty one."
             )
         out.data = out.new_empty(z.shape)
     return out.copy_(z)
@@ -262,6 +268,8 @@ def _check_dtype_of_out(name: str, out: dtype, z: dtype, exact: bool) -> None:
     """Raise RuntimeError if a result of dtype z can't be written to an `out` of this dtype."""
     want, got = torch_name(z), torch_name(out)
     if exact or name in OF_THE_SAME_DTYPE:
+        if name in OTHER_WORDS:
+            raise RuntimeError(OTHER_WORDS[name].format(want=want, got=got))
         raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {got} instead: Found dtype {got} but expected {want}")
     if name in OF_ONE_DTYPE or can_cast(z, out):
         return

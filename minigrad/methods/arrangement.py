@@ -134,8 +134,10 @@ class Arrangement(Base):
             raise RuntimeError("as_strided: this tensor's memory is not contiguous. To fix it, use x.contiguous() first.")
         if len(size) != len(stride):
             raise RuntimeError("mismatch in length of strides and shape")
+        if min(stride, default=0) < 0:
+            raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}. To fix it, use x.flip().")
         last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
-        if 0 not in size and (last >= memory.numel() or start < 0 or min(stride, default=0) < 0):
+        if 0 not in size and (last >= memory.numel() or start < 0):
             width = x.dtype.itemsize
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {width} "

@@ -66,7 +66,8 @@ def save(
         try:
             members = {"pickle": np.frombuffer(pickle.dumps(obj), np.uint8)}
         except Exception as error:
-            raise TypeError(f"{found} It cannot be pickled either: {error}") from error
+            kind = RuntimeError if isinstance(error, RuntimeError) else TypeError
+            raise kind(f"{found} It cannot be pickled either: {error}") from error
     if not isinstance(f, (str, PathLike)):
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")

@@ -8,7 +8,7 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import warn_user
+from minigrad.core.errors import warn_user, wrong_kind
 from minigrad.core.shapes import Array, Dim, normalize_one
 from minigrad.methods.base import Base
 from minigrad.methods.indexing import part
@@ -199,13 +199,17 @@ class Statistics(Reductions):
         >>> minigrad.tensor([1, 4, 9, 16]).diff()
         tensor([3, 5, 7])
         """
+        if not self.ndim:
+            raise RuntimeError("diff expects input to be at least one-dimensional")
         if n > 0 and (prepend is not None or append is not None):
             ends = [x for x in (prepend, self, append) if x is not None]
             if any(x.ndim != self.ndim for x in ends):
                 raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-            return ops.cat.apply(*ends, axis=normalize_one(dim, self.ndim)).diff(n, dim)
-        if not self.ndim:
-            raise RuntimeError("diff expects input to be at least one-dimensional")
+            axis = normalize_one(dim, self.ndim)
+            for x in ends:
+                if x.shape != (fitting := (*self.shape[:axis], x.shape[axis], *self.shape[axis + 1 :])):
+                    raise RuntimeError(f"diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension {axis}: it should be {list(fitting)}, but is {list(x.shape)}")
+            return ops.cat.apply(*ends, axis=axis).diff(n, dim)
         if n < 0:
             raise RuntimeError(f"order must be non-negative but got {n}")
         x, axis = self if n else self.clone(), normalize_one(dim, self.ndim)
@@ -335,7 +339,7 @@ class Statistics(Reductions):
         (tensor([1., 3.]), tensor([0., 2., 4.]))
         """
         if self.dtype.kind != "f":
-            raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
+            raise wrong_kind("histogramdd", [torch_name(self.dtype)])
         weights = None if weight is None else weight.array
         ends: Any = () if hasattr(bins, "array") or not self.array.size else (self.array.min(), self.array.max()) if range is None else range
         if not np.isfinite(ends).all():

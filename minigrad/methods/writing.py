@@ -357,6 +357,9 @@ def put_there(name: str, value: Any, x: Base, index: tuple[Any, ...]) -> Operand
 
 def filling(name: str, value: Operand, x: Base) -> Operand:
     """The single number that masked_fill and index_fill write, in x's dtype."""
+    given = value.dtype.kind == "c" if isinstance(value, Base) else isinstance(value, complex)
+    if given and (x.dtype.kind in "iuf" or (x.dtype.kind == "b" and name == "index_fill_")):
+        raise RuntimeError(f"{name}(): Converting complex Scalar to non-complex type is not supported: value cannot be converted to type {x.dtype.name} without overflow.")
     if isinstance(value, Base):
         if value.ndim:
             raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, pass a number, like  value.item().")
@@ -439,6 +442,8 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if source is not None and not source.ndim and len(index) > 1:
         raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:
+        if name == "index_add" and source is not None and source.ndim:
+            raise RuntimeError(f"index_add(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = [], source.shape = {list(source.shape)}")
         in_range(index, 1, OutOfRange if name == "index_add" else IndexError)
         return (...,)
     if name == "index_fill":
@@ -451,7 +456,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if source is not None:
         expected = (*shape[:dim], len(index), *shape[dim + 1 :])
         if source.array.shape != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
-            raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
+            raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and source tensor shape must match self tensor shape, excluding the specified dimension {dim}. Got self.shape = {list(x.shape)}, source.shape = {list(source.shape)}")
     n = shape[dim]
     if name in ("index_copy", "index_add") and index.size and index.min() < 0:
         raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")

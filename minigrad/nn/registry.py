@@ -80,7 +80,6 @@ class Registry:
         elif kind is not None:
             self._reassign_registered(name, kind, value)
         elif isinstance(value, Buffer):
-            self._unregister_other_kind(name, BUFFER)
             self.register_buffer(name, value, value.persistent)
         else:
             object.__setattr__(self, name, value)

@@ -125,6 +125,10 @@ def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generato
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
     wide, as_drawn = _wide(dtype), (low, high) == (0, 1)
+    if not as_drawn and float(high) - float(low) > (largest := float(np.finfo(dtype).max)):
+        raise RuntimeError(
+            f"uniform_ expects to-from <= {largest}, the largest {dtype}, but found to={high} and from={low}"
+        )
     low, high = wide(low), wide(high)
 
     def draw(n: int) -> Array:

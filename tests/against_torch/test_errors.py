@@ -1,5 +1,8 @@
 """What a user of PyTorch searches for is in minigrad's messages, too."""
 
+import io
+
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -136,6 +139,96 @@ PHRASES = {
         "batch1 must be a 3D tensor",
     ),
 }
+
+
+def parametrize(t, right_inverse, times=1):
+    """A layer whose weight is parametrized by a module with this right inverse, after (times - 1) others."""
+    parts = {"forward": lambda self, *x: x[0], "right_inverse": lambda self, x: right_inverse(x)}
+    layer, add = t.nn.Linear(3, 2), t.nn.utils.parametrize.register_parametrization
+    for _ in range(times - 1):
+        add(layer, "weight", t.nn.Identity())
+    return add(layer, "weight", type("Step", (t.nn.Module,), parts)())
+
+
+def prepend(t, *shape):
+    return t.ones(2, 3).diff(prepend=t.ones(shape))
+
+
+# What PyTorch's own tests look for in the words of errors.
+WORDS = {
+    "Cannot pack empty tensors": lambda t: t.nn.utils.rnn.pack_padded_sequence(t.ones(0, 0), []),
+    "stride should not be zero": lambda t: t.nn.functional.max_pool2d(t.ones(1, 4, 4), 2, 0),
+    "it may not change the dtype": lambda t: parametrize(t, lambda x: x.double()),
+    "of the sequence with type": lambda t: parametrize(t, lambda x: (None, x)),
+    "right_inverse must return a tensor": lambda t: parametrize(t, lambda x: (x, x), 2),
+    "must have the same dtype": lambda t: parametrize(t, lambda x: x.double(), 2),
+    "must have the same shape": lambda t: parametrize(t, lambda x: x[:-1], 2),
+    "only supported through state_dict": lambda t: t.save(parametrize(t, t.clone), io.BytesIO()),
+    "diff expects the shape of tensor to prepend or append to match": lambda t: prepend(t, 3, 3),
+    "diff expects input to be at least one-dimensional": lambda t: t.ones(()).diff(
+        append=t.ones(())
+    ),
+    "source tensor shape must match self tensor shape": lambda t: t.ones(()).index_add(
+        0, t.tensor([0]), t.ones(1, 1)
+    ),
+    "index_fill_(): Converting complex Scalar to non-complex type": lambda t: t.ones(
+        2, dtype=t.bool
+    ).index_fill(0, t.tensor([0]), 1j),
+    "without overflow": lambda t: t.ones(2).masked_fill(t.ones(2) > 0, t.tensor(1j)),
+    "expected scalar_type Float but found Short": lambda t: t.cummax(
+        t.ones(2), 0, out=(t.ones(2).short(), t.arange(2))
+    ),
+    "out tensor must be same dtype as the input": lambda t: t.quantile(
+        t.ones(2), 0.5, out=t.arange(1)
+    ),
+    "Expected out tensor to have dtype": lambda t: t.max(
+        t.ones(2, 2), 0, out=(t.arange(2), t.arange(2))
+    ),
+    "Negative strides are not supported": lambda t: t.ones(2).as_strided((1, 2), (1, -1)),
+    "Storage size calculation overflowed": lambda t: t.empty(2**62),
+    "must match dimensionality of strides": lambda t: t.empty_strided((2, 2), (1,)),
+    "can't be safely cast to passed dtype Float": lambda t: t.linspace(0, 1j, 3, dtype=t.float32),
+    "uniform_ expects to-from <= ": lambda t: t.ones(3).uniform_(-3e38, 3e38),
+    "offset (-1 bytes) must be": lambda t: t.frombuffer(bytearray(5), dtype=t.int8, offset=-1),
+    "must be a multiple of element size (2)": lambda t: t.frombuffer(bytearray(5), dtype=t.int16),
+    "requested buffer length (3 * 2 bytes)": lambda t: t.frombuffer(
+        bytearray(5), dtype=t.int16, count=3
+    ),
+    "can't alias NumPy scalars.": lambda t: t.asarray(np.float64(1), copy=False),
+    "not implemented for 'Long'": lambda t: t.histogram(t.arange(3), 2),
+    "argument 'mode' (position 1) must be bool, not int": lambda t: t.use_deterministic_algorithms(
+        1
+    ),
+    "but its components must be at least one.": lambda t: t.nn.functional.unfold(
+        t.ones(1, 1, 2, 2), 3
+    ),
+    "expected grid to have size 2 in last dimension": lambda t: grid_sample(
+        t, (1, 1, 2, 2), (1, 1, 1, 3)
+    ),
+    "expected grid to have size 1 in last dimension": lambda t: grid_sample(
+        t, (1, 2, 2), (1, 1, 1, 2)
+    ),
+    "expected grid and input to have same batch size": lambda t: grid_sample(
+        t, (1, 1, 2, 2), (2, 1, 1, 2)
+    ),
+    "1D target tensor expected": lambda t: t.nn.functional.cosine_embedding_loss(
+        t.ones(3, 2), t.ones(3, 2), t.ones(3, 1)
+    ),
+    "Expected non-empty vector or matrix": lambda t: t.nn.MultiLabelMarginLoss()(
+        t.ones(0), t.arange(3)
+    ),
+    "expected size to be one of int or": lambda t: t.nn.functional.interpolate(
+        t.ones(1, 1, 2), size=(2.0,)
+    ),
+    "attribute 'training' already exists": lambda t: setattr(
+        t.nn.Module(), "training", t.nn.Buffer(t.ones(1))
+    ),
+}
+PHRASES |= {phrase: (program, phrase) for phrase, program in WORDS.items()}
+
+
+def grid_sample(t, of, at):
+    return t.nn.functional.grid_sample(t.ones(of), t.ones(at), align_corners=False)
 
 
 @pytest.mark.parametrize("program, phrase", PHRASES.values(), ids=PHRASES)

@@ -20,6 +20,7 @@ m.triangular_solve(m.ones(2, 1), m.eye(2)) | m.set_default_tensor_type("torch.Fl
 m.autocast("cuda") | m.amp.autocast("cuda", dtype=m.float16) | m.autocast("cuda", enabled=False) | m.autocast("mps") | m.amp.GradScaler() | m.amp.GradScaler(enabled=False)
 m.cuda.amp.autocast() | m.cuda.amp.autocast(enabled=False) | m.cuda.amp.GradScaler() | m.cuda.amp.GradScaler(enabled=False) | m.cuda.amp.custom_fwd(len) | m.cuda.amp.custom_bwd(len)
 m.zeros(2).random_(0, 2**24) | m.zeros(2).random_(0, 2**30) | m.zeros(2).half().random_(-4000, 1) | m.randint(0, 2**30, (2,), dtype=m.float64)
+F.dropout2d(m.ones(1, 2, 2)) | F.dropout2d(m.ones(1, 2)) | m.add(m.ones(2), 1, out=m.ones(3)) | m.add(m.ones(2), 1, out=m.ones(0)) | F.affine_grid(m.ones(1, 2, 3), (1, 1, 2, 1), align_corners=True)
 list(m.utils.data.DataLoader([1, 2], pin_memory=True)) | m.utils.data.DataLoader([1, 2], pin_memory=True)
 """
 

@@ -48,10 +48,17 @@ def dropout2d(
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if input.ndim != 4:
-        warn_user(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which drops whole channels of an input with 4 "
-            f"axes. To fix it, use {'dropout1d' if input.ndim == 3 else 'dropout'}."
-        )
+        if input.ndim == 3:
+            text = (
+                "Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired: "
+                "(n, c, l). To fix it, use dropout1d."
+            )
+        else:
+            text = (
+                f"Received a {input.ndim}-D input to dropout2d, which drops whole channels of an input with 4 axes. "
+                "To fix it, use dropout."
+            )
+        warn_user(f"dropout2d: {text}")
     return _dropout(input, p, training, inplace, _of_channels(input))
 
 

@@ -197,14 +197,13 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
     check_not_negative(padding=padding)
     counts = []
     for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
-        count = (n + 2 * p - d * (k - 1) - 1) // s + 1
-        if count < 1:
-            raise RuntimeError(
-                f"Given input with spatial size {tuple(size)}, kernel_size={kernel}, dilation={dilation}, "
-                f"padding={padding}, calculated shape of the array of sliding blocks has an axis of size "
-                f"{count}, which is too small (non-positive)."
-            )
-        counts.append(count)
+        counts.append((n + 2 * p - d * (k - 1) - 1) // s + 1)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(size)}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {tuple(counts)}, but its "
+            "components must be at least one."
+        )
     top, left = padding
     margins = (top, top, left, left)
     settings = {"kernel_size": kernel, "stride": stride, "dilation": dilation, "padding": margins}

@@ -260,7 +260,11 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
-    if target.ndim > 1 or not input1.ndim == input2.ndim == target.ndim + 1:
+    if target.ndim > 1:
+        raise RuntimeError(
+            f"0D or 1D target tensor expected, multi-target not supported: the target has sizes {list(target.shape)}."
+        )
+    if not input1.ndim == input2.ndim == target.ndim + 1:
         raise RuntimeError(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."

@@ -87,6 +87,14 @@ def _new_sizes(
     old, axes = input.shape[2:], input.ndim - 2
     factors: list[Any] = [None] * axes
     if size is not None:
+        given = size if isinstance(size, (list, tuple)) else [size]
+        if any(
+            isinstance(m, float) or (isinstance(m, Tensor) and m.dtype.kind == "f") for m in given
+        ):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int, ...], but got size with types "
+                f"{[type(m) for m in given]}. To fix it, write n // 2 in place of n / 2, or int(n)."
+            )
         sizes = several(size, axes, "size")
     else:
         one = isinstance(scale_factor, (int, float, np.number))
@@ -97,9 +105,10 @@ def _new_sizes(
         raise RuntimeError(
             f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}"
         )
-    if min(*old, *sizes) <= 0:
+    if min(*old, *sizes) <= 0 or max(sizes) >= 2**31:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {tuple(old)} output {sizes}"
+            "Input and output sizes should be greater than 0, and less than 2**31, but got input "
+            f"{tuple(old)} output {sizes}"
         )
     return sizes, factors
 

@@ -72,6 +72,11 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{n}, 3] but got: [{len(theta)}, 3]."
         )
+    if align_corners and 1 in (h, w):
+        warn_user(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True: the "
+            "one point is 0. See the documentation of affine_grid for details."
+        )
     align = _align(align_corners)
     x, y = np.meshgrid(_pixel_centers(w, align), _pixel_centers(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
@@ -164,10 +169,21 @@ def _padded(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     """Raise an error if the arguments of grid_sample contradict each other."""
-    if input.ndim != 4 or grid.ndim != 4 or grid.shape[-1] != 2 or grid.shape[0] != input.shape[0]:
+    what = None
+    if grid.shape[:1] != input.shape[:1]:
+        what = "expected grid and input to have same batch size"
+    elif grid.shape[-1:] != (input.ndim - 2,):
+        what = f"expected grid to have size {input.ndim - 2} in last dimension"
+    elif input.ndim != 4 or grid.ndim != 4:
+        what = (
+            "bicubic interpolation only supports 4D input"
+            if mode == "bicubic"
+            else "expected 4D input and grid"
+        )
+    if what is not None:
         raise RuntimeError(
-            "grid_sampler(): expected an input (n, c, h, w) and a grid (n, h', w', 2) with the same batch "
-            f"size, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+            f"grid_sampler(): {what}: an input (n, c, h, w) and a grid (n, h', w', 2), but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     for name, given, known in (
         ("mode", mode, ("bilinear", "nearest", "bicubic")),

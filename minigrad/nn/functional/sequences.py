@@ -249,7 +249,11 @@ def multilabel_margin_loss(input: Tensor, target: Tensor) -> Tensor:
     input     (n, k) or (k,)
     target    (n, k) or (k,)   the correct classes, followed by -1
     """
-    if input.ndim > 2 or tuple(target.shape) != tuple(input.shape):
+    if input.ndim > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )

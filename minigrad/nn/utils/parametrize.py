@@ -58,10 +58,20 @@ class ParametrizationList(ModuleList):
             for module in reversed(modules):
                 start = _right_inverse(module, start)
         if isinstance(start, Tensor):
+            if start.dtype != original.dtype and not unsafe:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                    f"original dtype: {original.dtype}\nright_inverse dtype: {start.dtype}"
+                )
             original.data = start.detach()
             register_tensor(self, "original", original)
-        elif isinstance(start, Sequence) and all(isinstance(part, Tensor) for part in start):
+        elif isinstance(start, Sequence):
             for k, part in enumerate(start):
+                if not isinstance(part, Tensor):
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                        f"{k} of the sequence with type {type(part).__name__}."
+                    )
                 needs = original.requires_grad and part.is_floating_point()
                 whole = Parameter(part.detach(), requires_grad=needs)
                 own = whole if isinstance(original, Parameter) else part
@@ -222,7 +232,19 @@ def _append(steps: ParametrizationList, parametrization: Module, unsafe: bool) -
             weight = steps()
             z = parametrization(weight)
             _check(z, weight)
-            _check(_right_inverse(parametrization, z), weight)
+            inverse = _right_inverse(parametrization, z)
+            if not isinstance(inverse, Tensor):
+                raise ValueError(
+                    "parametrization.right_inverse must return a tensor, as the weight is parametrized already. Got "
+                    f"{type(inverse).__name__}."
+                )
+            for word in ("dtype", "shape"):
+                if getattr(inverse, word) != getattr(z, word):
+                    raise ValueError(
+                        f"The tensor returned by parametrization.right_inverse must have the same {word} as the "
+                        f"weight, unless `unsafe` flag is enabled. weight: {getattr(z, word)}, right_inverse: "
+                        f"{getattr(inverse, word)}"
+                    )
     steps.append(parametrization)
     steps.unsafe |= unsafe
 

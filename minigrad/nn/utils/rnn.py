@@ -99,6 +99,8 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([1, 3, 2]), tensor([2, 1]))
     """
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     given = np.asarray(getattr(lengths, "array", lengths))
     order = None
     if not enforce_sorted:
@@ -110,8 +112,6 @@ def pack_padded_sequence(
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={x.shape[1]})"
         )
-    if not x.numel():
-        raise RuntimeError("Cannot pack empty tensors.")
     if given.min() <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' "
