@@ -10,6 +10,7 @@ tensor([[4., 0.],
         [0., 2.]])
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from minigrad import ops, return_types
 from minigrad.core import modes
 from minigrad.core.dtypes import DTypeLike, torch_name
 from minigrad.core.errors import LinAlgError
+from minigrad.core.op import TWINS
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import takes_out, takes_tensors
@@ -50,7 +52,8 @@ from minigrad.return_types import (
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex",
     "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
-    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
 
@@ -124,6 +127,47 @@ def solve_triangular(
     if unitriangular:
         A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))
     return named(solve(A, B, left=left), "LinalgSolveTriangularBackward0")
+
+
+@takes_out
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of A as a map of tensors: if B = tensordot(A, x, x.ndim), then x = tensordot(tensorinv(A), B, ind).
+
+    ind   how many of the first axes of A are those of B; the others are those of x
+
+    >>> tensorinv(minigrad.eye(4).reshape(2, 2, 4) * 2)[:, 0, 0]
+    tensor([0.5000, 0.0000, 0.0000, 0.0000])
+    """
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    shape = A.shape[ind:] + A.shape[:ind]
+    return inv(_as_matrix("tensorinv", A, ind)).reshape(shape)
+
+
+@takes_out
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+    """The solution x of tensordot(A, x, x.ndim) = B. The first axes of A are those of B, the others those of x.
+
+    dims   axes of A to move to its end first
+
+    >>> tensorsolve(minigrad.eye(4).reshape(2, 2, 4) * 2, minigrad.ones(2, 2))
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    shape = A.shape[B.ndim :]
+    return solve(_as_matrix("tensorsolve", A, B.ndim), B.reshape(-1)).reshape(shape)
+
+
+def _as_matrix(name: str, A: Tensor, ind: int) -> Tensor:
+    """A as a square matrix: its first `ind` axes are the rows."""
+    rows, columns = math.prod(A.shape[:ind]), math.prod(A.shape[ind:])
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.{name}: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {columns} != {rows}"
+        )
+    return A.reshape(rows, columns)
 
 
 def _matrices(A: Tensor, B: Tensor) -> Tensor:
@@ -256,6 +300,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     xs = list(tensors)
     if len(xs) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(xs)}")
+    _check_chain(xs)
     if len(xs) == 2:
         return xs[0] @ xs[1]
     sizes = [1 if xs[0].ndim == 1 else xs[0].shape[0], *[x.shape[0] for x in xs[1:]]]
@@ -275,6 +320,29 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         return xs[i] if i == j else product(i, k) @ product(k + 1, j)
 
     return product(0, len(xs) - 1)
+
+
+def _check_chain(xs: list[Tensor]) -> None:
+    """Raise an error if these tensors cannot be multiplied: a vector may stand first or last, matrices elsewhere."""
+    last = len(xs) - 1
+    for k, x in enumerate(xs):
+        if 0 < k < last and x.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {x.ndim}D")
+        if k in (0, last) and x.ndim not in (1, 2):
+            which = "last" if k else "first"
+            raise RuntimeError(
+                f"multi_dot(): the {which} tensor must be 1D or 2D but got {x.ndim}D"
+            )
+        if x.dtype != xs[0].dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {xs[0].dtype} and "
+                f"tensor {k} {x.dtype}"
+            )
+        if k and xs[k - 1].shape[-1] != x.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {k - 1} and {k} with shapes {list(xs[k - 1].shape)} and {list(x.shape)} "
+                "cannot be multiplied"
+            )
 
 
 # ------------------------------------------------------------------------ decompositions
@@ -495,7 +563,8 @@ def lstsq(
     rank, values = matrix_rank(A, rtol=rcond), svdvals(A.detach())
     residuals = level(z.sum().expand(0), 0)
     if driver != "gelsy" and m > n and bool((rank == n).all()):
-        residuals = ((A @ z - right) ** 2).sum(-2)
+        error = A @ z - right
+        residuals = (error * error.conj()).real.sum(-2)
     return linalg_lstsq(
         named(z.squeeze(-1) if vector else z, "LinalgLstsqBackward0"),
         residuals,
@@ -510,6 +579,13 @@ def _check_lstsq(A: Tensor, B: Tensor, right: Tensor, driver: str) -> None:
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
         )
+    if A.ndim < 2 or not B.ndim:
+        which = (
+            "input must have at least 2 dimensions"
+            if A.ndim < 2
+            else "other must have at least 1 dimension"
+        )
+        raise RuntimeError(f"torch.linalg.lstsq: {which}.")
     checked_square("lstsq", A, must=False)
     if right.shape[-2] != A.shape[-2]:
         axis = -2 if right is B else -1
@@ -559,11 +635,13 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
     >>> cond(minigrad.tensor([[2.0, 0.0], [0.0, 0.5]]))
     tensor(4.)
     """
+    if p not in (None, 2, -2, "fro", "nuc", math.inf, -math.inf, 1, -1):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if A.ndim > 1 and A.shape[-2:] == (0, 0):
+        return matrix_norm(A)
     if p in (None, 2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    if p not in ("fro", "nuc", math.inf, -math.inf, 1, -1):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     checked_square(f"cond(ord={p})", A)
     inverse, info = inv_ex(A)
     singular = info > 0
@@ -574,7 +652,18 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
 # ------------------------------------------------------------------------ norms
 
 
+def _with_numpy_names(compute: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Let a norm accept NumPy's names of its arguments, axis and keepdims."""
+
+    @functools.wraps(compute)
+    def called(*args: Any, **kwargs: Any) -> Tensor:
+        return compute(*args, **{TWINS.get(name, name): value for name, value in kwargs.items()})
+
+    return called
+
+
 @takes_out
+@_with_numpy_names
 def vector_norm(
     x: Tensor,
     ord: float | str | None = 2,
@@ -596,6 +685,7 @@ def vector_norm(
 
 
 @takes_out
+@_with_numpy_names
 def matrix_norm(
     A: Tensor,
     ord: float | str | None = "fro",
@@ -626,6 +716,10 @@ def matrix_norm(
     if ord == "nuc":
         return A.norm("nuc", (rows, columns), keepdim)
     B = A.movedim((rows, columns), (-2, -1))
+    if isinstance(ord, complex):
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a non-complex scalar as the order, but got {ord}."
+        )
     if ord not in (2, -2, 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     many = svdvals(B) if abs(ord) == 2 else B.abs().sum(-2 if abs(ord) == 1 else -1)
@@ -639,6 +733,7 @@ def matrix_norm(
 
 
 @takes_out
+@_with_numpy_names
 def norm(
     A: Tensor,
     ord: float | str | None = None,
@@ -678,7 +773,7 @@ diagonal = of_method(__name__, "diagonal", offset=0, dim1=-2, dim2=-1)
 
 @takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The dot product of vectors along dim.
+    """The dot product of vectors along dim: the sum of conj(x) * y.
 
     >>> vecdot(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
     tensor(11.)
@@ -688,7 +783,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {torch_name(x.dtype)}. "
             "To fix it, use x.float()."
         )
-    return (x * y).sum(dim)
+    return (x.conj() * y).sum(dim)
 
 
 @takes_tensors
@@ -728,9 +823,9 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             [3.]])
     """
     checked_square("cholesky_solve", L)
-    low = L.mT if upper else L
+    low = L.mH if upper else L
     low = low - low.triu(1).detach()
-    return named(solve(low.mT, solve(low, _matrices(L, B))), "CholeskySolveBackward0")
+    return named(solve(low.mH, solve(low, _matrices(L, B))), "CholeskySolveBackward0")
 
 
 @takes_out

@@ -225,6 +225,9 @@ def annotated(the_type: object, the_value: Any) -> Any:
     return the_value
 
 
+has_lapack = True  # NumPy has it
+
+
 def never(*args: object) -> bool:
     """The answer to `jit.is_scripting()`, `compiler.is_compiling()` and `has_torch_function(x)`: False.
 

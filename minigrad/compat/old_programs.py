@@ -64,6 +64,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> chain_matmul(minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1))
     tensor([[6.]])
     """
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

@@ -40,6 +40,7 @@ OF_THE_SAME_DTYPE = frozenset(
 )
 # What PyTorch says about an `out` of another dtype, where these say something else.
 OTHER_WORDS = dict.fromkeys(("cummax", "cummin", "logcumsumexp"), "expected scalar_type {want} but found {got} in out")
+OTHER_WORDS["multi_dot"] = "multi_dot(): expected out tensor to have dtype {want} but got {got}"
 OTHER_WORDS["mode"] = "expected scalar type {want} but got {got} for values, or for indices"
 OTHER_WORDS |= dict.fromkeys(("quantile", "nanquantile"), "quantile() out tensor must be same dtype as the input tensor, {want}, but it is {got}")
 JOINED = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())

@@ -641,7 +641,7 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
     if isinstance(alpha, complex) and "c" not in kinds:
         raise RuntimeError(f"For non-complex input tensors, argument {called} must not be a complex number.")
     if isinstance(alpha, builtins.bool) and kinds != {"b"}:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        raise RuntimeError(f"Boolean {called} only supported for Boolean results.")
     if isinstance(x, Base) and isinstance(other, Base) and x.dtype != other.dtype:
         axes, none = ([v.array.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
         other = other.to(dtypes.common_dtype(axes, none, []))

@@ -53,8 +53,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             factor = name in FACTORS_FIRST and len(args) > 2
-            number = name in NUMBER_FIRST and isinstance(input, (int, float, bool))
-            if number and name in NUMBERS_ONLY and isinstance(other, (int, float, bool)):
+            number = name in NUMBER_FIRST and isinstance(input, (int, float, complex))
+            if number and name in NUMBERS_ONLY and isinstance(other, (int, float, complex)):
                 input = wrap(as_array(input))
             elif not (factor or number) or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)

@@ -102,7 +102,11 @@ class Products(Arrangement):
         >>> minigrad.tensor([[1, 2], [3, 4]]).inner(minigrad.tensor([10, 1]))
         tensor([12, 34])
         """
-        return ops.mul.apply(self, other) if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
+        if not self.ndim or not other.ndim:
+            return ops.mul.apply(self, other)
+        if self.shape[-1] != other.shape[-1]:
+            raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}")
+        return tensordot(self, other, ([-1], [-1]))
 
     def tensordot(self, other: Self, dims: Several | Sequence[Sequence[int]] = 2) -> Self:
         """The sum of products over pairs of axes. The remaining axes of x come first, then those of other.
@@ -222,7 +226,7 @@ class Products(Arrangement):
         """
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
-        return named(ops.transpose.apply(z, dim0=z.ndim - 2, dim1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
+        return named(ops.transpose.apply(z.conj(), dim0=z.ndim - 2, dim1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
 
     def matrix_power(self, n: int) -> Self:
         """The matrix power x @ x @ ... @ x, with n factors, of a square matrix or a batch of them.
@@ -489,7 +493,9 @@ def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any
         raise RuntimeError(
             f"{name}: {which[0]} must be a {words[which[1]]}, {which[1]}D tensor expected, but got a {which[2].ndim}D tensor of shape {tuple(which[2].shape)}."
         )
-    if name == "dot" and x.array.shape != y.array.shape:
+    if x_ndim == y_ndim == 1 and x.dtype != y.dtype:
+        raise RuntimeError(f"{name} : expected both vectors to have same dtype, but found {torch_name(x.dtype)} and {torch_name(y.dtype)}. To fix it, convert one, like x.to(y.dtype).")
+    if x_ndim == y_ndim == 1 and x.array.shape != y.array.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{x.numel()}] and src [{y.numel()}] to have the same number of elements, but got {x.numel()} and {y.numel()} elements respectively")
     if x_ndim == 3 and x.array.shape[0] != y.array.shape[0]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: [{y.shape[0]}, {y.shape[1]}].")
@@ -549,7 +555,7 @@ def completed(thin: T, basis: Array) -> T:
 
 
 def one_triangle(x: Any, which: str) -> Any:
-    """Symmetric matrices made from the lower ("L") or upper ("U") triangle of x.
+    """Symmetric (if complex, Hermitian) matrices made from the lower ("L") or upper ("U") triangle of x.
 
     The other triangle is ignored. The gradient is the one for a full matrix, as in PyTorch.
     """
@@ -557,5 +563,5 @@ def one_triangle(x: Any, which: str) -> Any:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
     array, rows = x.array, np.arange(x.array.shape[-1])
     inside = rows[:, None] >= rows
-    whole = np.where(inside if which in "Ll" else inside.T, array, array.swapaxes(-1, -2))
+    whole = np.where(inside if which in "Ll" else inside.T, array, np.conj(array.swapaxes(-1, -2)))
     return x if (whole == array).all() else x - x.detach() + x._constant(whole)

@@ -293,6 +293,8 @@ class Reductions(Operators, Indexing):
             return nuclear(x, dim, keepdim)
         if isinstance(p, str):
             raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', but is {p!r}.")
+        if isinstance(p, complex):
+            raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order, but got {p}.")
         axes = axes_of(dim, None, x.ndim)
         if (p < 0 or p == np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")

@@ -24,6 +24,11 @@ def symmetric(x):
     return (x + transposed(x)) * 0.5
 
 
+def _hermitian(x):
+    """symmetric(x), and for complex arrays the mean of x and its conjugate transpose."""
+    return symmetric(x) if x.dtype.kind != "c" else (x + transposed(x).conj()) * 0.5
+
+
 def as_rows(x):
     """Each vector as a row: multiplying a matrix by it scales the columns."""
     return x[..., None, :]
@@ -113,7 +118,7 @@ def cholesky(x):
 
     lower(m) is the lower triangle of m with the diagonal halved.
     """
-    return factored(symmetric(x))
+    return factored(_hermitian(x))
 
 
 def _lower(m):
@@ -138,7 +143,7 @@ cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ transpo
 @general(result="float", node="LinalgEighBackward0")
 def eigenvalues(x):
     """z = the eigenvalues of symmetric x in ascending order        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
-    return np.linalg.eigvalsh(_finite("eigh", symmetric(x)))
+    return np.linalg.eigvalsh(_finite("eigh", _hermitian(x)))
 
 
 def _eigenvalues_dx(g, x):
@@ -158,7 +163,7 @@ def eigenvectors(x):
     f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. If two
     eigenvalues are equal, their eigenvectors are not unique, and the gradient is infinite.
     """
-    return np.linalg.eigh(_finite("eigh", symmetric(x)))[1]
+    return np.linalg.eigh(_finite("eigh", _hermitian(x)))[1]
 
 
 def _gaps(w):

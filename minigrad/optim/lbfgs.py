@@ -113,7 +113,7 @@ class LBFGS(DeclaredOptimizer, also=""):
             d, previous_loss, t = state["d"], loss, float(group["lr"])
             state["prev_flat_grad"], state["prev_loss"] = g.clone(), loss
             if state["n_iter"] == 1:
-                t *= min(1.0, 1.0 / float(g.abs().sum()))
+                t *= 1.0 / max(1.0, float(g.abs().sum()))
             here = Point(0.0, loss, g, float(g.dot(d)))
             if here.slope > -group["tolerance_change"]:
                 state["t"] = t

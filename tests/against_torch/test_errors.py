@@ -220,6 +220,28 @@ WORDS = {
     "expected size to be one of int or": lambda t: t.nn.functional.interpolate(
         t.ones(1, 1, 2), size=(2.0,)
     ),
+    "inner() the last dimension must match on both": lambda t: t.inner(t.ones(2, 3), t.ones(2)),
+    "dot : expected both vectors to have same dtype": lambda t: t.dot(
+        t.ones(1), t.arange(3.0).double()
+    ),
+    "inconsistent tensor size": lambda t: t.vdot(t.ones(2), t.ones(3)),
+    "Boolean beta only supported": lambda t: t.addr(t.ones(2, 2), t.ones(2), t.ones(2), beta=True),
+    "Expected a non-complex scalar": lambda t: t.linalg.vector_norm(t.ones(2), 1j),
+    "must have at least 2 dimensions": lambda t: t.linalg.lstsq(t.ones(2), t.ones(2)),
+    "other must have at least 1 dimension": lambda t: t.linalg.lstsq(t.ones(2, 2), t.ones(())),
+    "Expected one or more matrices": lambda t: t.chain_matmul(),
+    "the first tensor must be 1D or 2D": lambda t: t.linalg.multi_dot([t.ones(()), t.ones(2)]),
+    "tensor 1 must be 2D": lambda t: t.linalg.multi_dot([t.ones(2), t.ones(2), t.ones(2)]),
+    "all tensors must have be the same dtype": lambda t: t.linalg.multi_dot(
+        [t.ones(2), t.arange(2)]
+    ),
+    "[2, 3] and [2, 2] cannot be multiplied": lambda t: t.linalg.multi_dot(
+        [t.ones(2, 3), t.ones(2, 2)]
+    ),
+    "a strictly positive integer for 'ind'": lambda t: t.linalg.tensorinv(t.ones(2, 2), ind=0),
+    "prod(self.shape[ind:]) == prod(self.shape[:ind])": lambda t: t.linalg.tensorinv(
+        t.ones(2, 3, 5)
+    ),
     "attribute 'training' already exists": lambda t: setattr(
         t.nn.Module(), "training", t.nn.Buffer(t.ones(1))
     ),

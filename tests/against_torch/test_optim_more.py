@@ -261,3 +261,19 @@ def test_an_optimizer_around_another_one_has_hooks():
         return x.tolist(), seen, x.grad
 
     assert trained(minigrad) == trained(torch)
+
+
+def test_lbfgs_may_start_where_the_gradient_is_zero():
+    def steps(m):
+        p = m.zeros(2, requires_grad=True)
+        optimizer = m.optim.LBFGS([p], tolerance_grad=-1.0)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (p * p).sum()
+            loss.backward()
+            return loss
+
+        return [optimizer.step(closure).item(), *p.tolist()]
+
+    assert steps(minigrad) == steps(torch)

@@ -213,7 +213,7 @@ t.linalg.lstsq(u, u) | t.linalg.multi_dot([x]) | t.linalg.multi_dot([x, x]) | t.
 t.linalg.matrix_exp(x) | t.matrix_exp(t.ones(2, 2, dtype=t.int64)) | t.linalg.cross(x, t.ones(2, 4))
 t.linalg.solve_triangular(x, x, upper=True) | t.linalg.solve_triangular(q, q) | t.linalg.diagonal(u)
 t.linalg.vecdot(u, t.ones(4))
-t.linalg.tensorsolve(q, t.ones(4))  # another class
+t.linalg.tensorsolve(q, t.ones(4))
 t.cov(b) | t.cov(x, fweights=t.tensor([1.0, 2.0, 3.0])) | t.cov(x, fweights=t.tensor([1, -1, 1]))
 t.cov(x, aweights=t.tensor([1.0, 2.0])) | t.corrcoef(b) | x.apply_(5) | x.type('bogus') | x.to('bogus')
 x.view_as(t.ones(7)) | x.expand_as(t.ones(7)) | x.tolist(5) | x.index_add(0, t.tensor([0, 5]), x) | x.index_add(0, t.tensor([0, -1]), x) | x.index_add_(1, t.tensor([-1]), x[:, :1])
