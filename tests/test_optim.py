@@ -468,8 +468,8 @@ def test_choices_of_implementation_are_accepted_or_refused():
 
     optim.Adam([x], foreach=True, capturable=True).step()
     optim.SGD([x], fused=True).step()
-    with pytest.raises(NotImplementedError, match="not recorded"):
-        optim.Adam([x], differentiable=True)
+    with pytest.raises(RuntimeError, match="`fused` does not support `differentiable`"):
+        optim.Adam([x], fused=True, differentiable=True)
     with pytest.raises(RuntimeError, match="cannot be `True` together"):
         optim.Adam([x], foreach=True, fused=True)
 

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.errors import user_instruction
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
@@ -33,6 +34,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Partition
+from minigrad.optim.differentiable import recorded_step
 from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Group, Params
 
 
@@ -63,7 +65,7 @@ class Elementwise(DeclaredOptimizer):
 
     def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
         self._adjust(settings)
-        check_settings(type(self).__name__, settings)
+        check_settings(settings)
         first = {name: settings[name] for name in self._order.split()}
         super()._set_up(params, first | settings)
 
@@ -97,6 +99,12 @@ class Elementwise(DeclaredOptimizer):
         return loss
 
     def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
+        if group.get("differentiable"):
+            with modes.enable_grad():
+                for p in group["params"]:
+                    if p.grad is not None:
+                        recorded_step(self, p, group)
+            return
         params, grads, arrays = [], [], []
         for p in group["params"]:
             node = p.node
@@ -177,8 +185,8 @@ def check_one_entry(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
 
 
-def check_settings(name: str, settings: dict[str, Any]) -> None:
-    """Raise ValueError for a setting out of range, and NotImplementedError for differentiable=True.
+def check_settings(settings: dict[str, Any]) -> None:
+    """Raise ValueError for a setting out of range.
 
     `foreach`, `fused` and `capturable` select PyTorch implementations; minigrad has only one.
     """
@@ -190,11 +198,8 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         check_in_range(f"{what} value", value, value >= 0.0)
     for k, beta in enumerate(betas):
         check_in_range(f"beta parameter at index {k}", beta, 0.0 <= beta < 1.0)
-    if settings.get("differentiable"):
-        raise NotImplementedError(
-            f"{name}(differentiable=True): minigrad's optimizers write in place and are not recorded. To "
-            "differentiate through a step, write it as an expression:  p = p - lr * g."
-        )
+    if settings.get("fused") and settings.get("differentiable"):
+        raise RuntimeError("`fused` does not support `differentiable`")
     if settings.get("fused") and settings.get("foreach"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 

@@ -207,13 +207,13 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check(self, p: object, k: int) -> None:
-        """Raise TypeError if p is not a tensor, and ValueError if it is not a leaf."""
+        """Raise TypeError if p is not a tensor, and ValueError if it is not a leaf (unless differentiable=True)."""
         if not isinstance(p, Tensor):
             raise TypeError(
                 f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__} "
                 f"(number {k}){'. To fix it, pass model.parameters().' if hasattr(p, 'parameters') else ''}"
             )
-        if not (p.is_leaf or p.retains_grad):
+        if not (p.is_leaf or p.retains_grad or self.defaults.get("differentiable")):
             raise ValueError(
                 f"can't optimize a non-leaf Tensor: parameter {k}, of shape {p.array.shape}, is the result "
                 "of an operation, so the next forward pass would compute it again. To fix it, give the "

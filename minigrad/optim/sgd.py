@@ -137,7 +137,7 @@ class ASGD(DeclaredOptimizer, also="foreach, maximize, differentiable, capturabl
     weight_decay: float = 0
 
     def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
-        check_settings("ASGD", settings)
+        check_settings(settings)
         super()._set_up(params, settings)
 
     def step(self, closure: Closure | None = None) -> Any:
@@ -149,8 +149,8 @@ class ASGD(DeclaredOptimizer, also="foreach, maximize, differentiable, capturabl
         Raises RuntimeError for a row-sparse gradient.
         """
         loss = self._loss_of(closure)
-        with modes.no_grad():
-            for group in self.param_groups:
+        for group in self.param_groups:
+            with modes.set_grad_enabled(group["differentiable"]):
                 for p in group["params"]:
                     if p.grad is not None:
                         self._one(p, group)

@@ -78,6 +78,8 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
 
 def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: Group) -> None:
     """Like Elementwise._step_group, but records the rule instead of running it."""
+    if group.get("differentiable"):
+        raise NotRecordable
     params, grads = [], []
     for p in group["params"]:
         g = p.node.grad if p.node is not None else None

@@ -277,3 +277,63 @@ def test_lbfgs_may_start_where_the_gradient_is_zero():
         return [optimizer.step(closure).item(), *p.tolist()]
 
     assert steps(minigrad) == steps(torch)
+
+
+DIFFERENTIABLE = {
+    "SGD": {"lr": 0.1, "weight_decay": 0.1}, "Adam": {"amsgrad": True, "weight_decay": 0.1, "maximize": True}, "AdamW": {},
+    "Adagrad": {"lr_decay": 0.1}, "RMSprop": {"momentum": 0.9, "centered": True}, "Adadelta": {}, "Adamax": {}, "NAdam": {},
+    "RAdam": {"betas": (0.5, 0.6)}, "Rprop": {}, "ASGD": {"t0": 1, "lambd": 0.1},
+}  # fmt: skip
+
+
+def learned(m, name, steps, start, scale):
+    """The weight after some recorded steps, and the optimizer."""
+    w = start.clone()
+    optimizer = getattr(m.optim, name)(
+        [w], **{"lr": 0.05} | DIFFERENTIABLE[name], differentiable=True
+    )
+    for _ in range(steps):
+        (w.grad,) = m.autograd.grad((w.clone() ** 4 * scale).sum(), w, create_graph=True)
+        optimizer.step()
+    return w, optimizer
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_a_differentiable_step_has_the_gradients_of_pytorch(name):
+    def found(m):
+        start, scale = (
+            m.tensor(v, dtype=m.float64, requires_grad=True) for v in ([1.5, -0.5], [2.0, 3.0])
+        )
+        w, optimizer = learned(m, name, 1, start, scale)
+        (w * w).sum().backward()
+        held = [v for _, v in sorted(optimizer.state[w].items())]
+        return [x.detach().numpy() for x in (w, start.grad, scale.grad, *held)]
+
+    for ours, theirs in zip(found(minigrad), found(torch), strict=True):
+        np.testing.assert_allclose(
+            ours, theirs, rtol=1e-6, atol=1e-12
+        )  # the counters are in single precision
+
+
+# PyTorch overwrites the state that the backward pass of several steps needs, so this is compared with differences.
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_several_differentiable_steps_have_the_gradient_of_all(name):
+    start, scale = (
+        minigrad.tensor(v, dtype=minigrad.float64, requires_grad=True)
+        for v in ([1.5, -0.5], [2.0, 3.0])
+    )
+
+    assert minigrad.autograd.gradcheck(
+        lambda *x: learned(minigrad, name, 3, *x)[0], (start, scale), atol=1e-4
+    )
+
+
+def test_the_velocity_of_a_differentiable_step_has_a_history():
+    w, mass = minigrad.tensor([1.0]), minigrad.tensor([3.0], requires_grad=True)
+    optimizer = minigrad.optim.SGD([w], lr=0.5, momentum=0.5, differentiable=True)
+    for _ in range(2):
+        w.grad = mass * 2
+        optimizer.step()
+    w.sum().backward()
+
+    assert w.item() == 1 - 0.5 * 6 - 0.5 * 9 and mass.grad.item() == -0.5 * 2 - 0.5 * 3
