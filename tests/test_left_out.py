@@ -286,7 +286,7 @@ def test_what_has_nothing_to_do_here_does_nothing():
     assert isinstance(Twice(), jit.ScriptModule) and not isinstance(nn.ReLU(), jit.ScriptModule)
     assert minigrad.compiler.disable(f) is f and jit.unused(drop=True)(f) is f
     assert jit._overload_method(f) is jit.script_if_tracing(f) is f
-    assert nn.functional.grad is nn.grad
+    assert nn.functional.grad is nn.grad and minigrad._vmap_internals.vmap is minigrad.func.vmap
     assert minigrad._C._debug_only_are_vmap_fallback_warnings_enabled() is False
     with nn.attention.sdpa_kernel([nn.attention.SDPBackend.MATH]):
         minigrad._assert(True, "never shown")

@@ -76,7 +76,7 @@ PLACES = {
     "nn.modules.*": LAYERS,
     "nn.modules.module": "nn.module nn.calling nn.state compat.helpers",
     "nn.utils.clip_grad nn.utils.convert_parameters": "nn.utils",
-    "nn.utils.stateless": "func",
+    "nn.utils.stateless _vmap_internals": "func",
     "optim.*": "optim",
     "serialization": ". compat.helpers",
     "types": "compat.helpers core.tensor",

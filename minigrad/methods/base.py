@@ -36,6 +36,7 @@ from minigrad.core.shapes import (
     as_ints,
     normalize_one,
     shape_of,
+    strided_zeros,
 )
 from minigrad.ops.composites import named
 
@@ -542,6 +543,17 @@ class Base:
         minigrad.Size([2, 3])
         """
         return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    def new_empty_strided(self, size: Several, stride: Sequence[builtins.int], dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
+        """A tensor for you to fill, with the dtype of x, whose neighbors along axis k are stride[k] entries apart.
+
+        >>> minigrad.tensor([5, 6]).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+        """
+        kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+        check_device(device)
+        z = self._constant(strided_zeros(shape_of((size,)), tuple(stride), kind))
+        return z.requires_grad_(requires_grad) if requires_grad else z
 
     def new_full(self, size: Sequence[builtins.int], fill_value: complex, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.

@@ -12,7 +12,7 @@ from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.promotion import CONSTANTS
-from minigrad.core.shapes import Array, Several, as_int, shape_of
+from minigrad.core.shapes import Array, Several, as_int, shape_of, strided_zeros
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
 from minigrad.methods.base import zeros_of
@@ -129,14 +129,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLik
     >>> empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    shape, steps = shape_of((size,)), tuple(stride)
-    if len(shape) != len(steps):
-        raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})")
-    if min(steps, default=0) < 0:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}: strides can't be negative.")
-    last = sum((n - 1) * s for n, s in zip(shape, steps)) if 0 not in shape else -1
-    memory = zeros_of((last + 1,), type_to_make(dtype, device))
-    return finish(np.ndarray(shape, memory.dtype, memory, 0, tuple([s * memory.itemsize for s in steps])), requires_grad)
+    return finish(strided_zeros(shape_of((size,)), tuple(stride), type_to_make(dtype, device)), requires_grad)
 
 
 @made_into_out

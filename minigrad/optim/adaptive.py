@@ -117,6 +117,14 @@ class Adam(
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         settings["betas"] = (float(betas[0]), float(betas[1]))
+        if (
+            isinstance(settings["lr"], Tensor)
+            and settings["foreach"]
+            and not settings["capturable"]
+        ):
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES

@@ -59,7 +59,7 @@ def test_counts_and_places_agree(name):
 
 ANSWERS = {
     "numel": lambda m, x: m.numel(x), "nelement": lambda m, x: x.nelement(), "element_size": lambda m, x: x.element_size(), "itemsize": lambda m, x: x.itemsize, "nbytes": lambda m, x: x.nbytes, "ndimension": lambda m, x: x.ndimension(), "stride": lambda m, x: x.stride(), "stride of a view": lambda m, x: x.t()[:, ::2].stride(), "stride along": lambda m, x: x.stride(-1),
-    "stride of empty_strided": lambda m, x: m.empty_strided((2, 3), (1, 2)).stride(), "address of nothing": lambda m, x: (x[0:0].data_ptr(), m.ones(0).data_ptr()),
+    "stride of empty_strided": lambda m, x: m.empty_strided((2, 3), (1, 2)).stride(), "stride of new_empty_strided": lambda m, x: x.new_empty_strided((2, 3), (4, 1)).stride(), "address of nothing": lambda m, x: (x[0:0].data_ptr(), m.ones(0).data_ptr()),
     "offset": lambda m, x: x[1, 1:].storage_offset(), "is_floating_point": lambda m, x: (x.is_floating_point(), m.is_floating_point(x.long())), "is_contiguous": lambda m, x: (x.is_contiguous(), x.t().is_contiguous()), "is_tensor": lambda m, x: (m.is_tensor(x), m.is_tensor(1)), "allclose": lambda m, x: (m.allclose(x, x + 1e-9), x.allclose(x + 1)), "equal": lambda m, x: (m.equal(x, x * 1), m.equal(x, x[0])),
     "device": lambda m, x: (str(x.device), x.device.type, x.is_cuda, x.cpu() is x, x.device == m.device("cpu"), repr(m.device("cuda:1"))), "type": lambda m, x: x.type().partition(".")[2], "to a type": lambda m, x: str(x.type(m.int32).dtype).partition(".")[2] or str(x.type(m.int32).dtype), "the same memory": lambda m, x: x.data_ptr() == x.detach().data_ptr(), "to the cpu": lambda m, x: x.to("cpu") is x, "cuda": lambda m, x: m.cuda.is_available() and False,
 }  # fmt: skip

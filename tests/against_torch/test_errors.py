@@ -242,6 +242,9 @@ WORDS = {
     "prod(self.shape[ind:]) == prod(self.shape[:ind])": lambda t: t.linalg.tensorinv(
         t.ones(2, 3, 5)
     ),
+    "lr as a Tensor is not supported": lambda t: t.optim.AdamW(
+        [t.ones(1)], lr=t.tensor(0.1), foreach=True
+    ),
     "attribute 'training' already exists": lambda t: setattr(
         t.nn.Module(), "training", t.nn.Buffer(t.ones(1))
     ),
