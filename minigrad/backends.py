@@ -41,7 +41,9 @@ class Backend:
 
 
 cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)
-cuda = Backend(matmul=Backend(allow_tf32=False))
+cuda = Backend(
+    matmul=Backend(allow_tf32=False), preferred_linalg_library=lambda backend=None: "default"
+)
 # PyTorch's fast path of Transformer layers, which minigrad does not have.
 mha = Backend(get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
 mps = Backend()

@@ -476,7 +476,7 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
         return linalg_qr(wrap(Q), wrap(R))
     if m < n:  # the first m columns give Q; R has the coordinates of the others in Q
         Q, R = qr(A[..., :m])
-        return linalg_qr(Q, named(cat([R, Q.mT @ A[..., m:]], -1), "LinalgQrBackward0"))
+        return linalg_qr(Q, named(cat([R, Q.mH @ A[..., m:]], -1), "LinalgQrBackward0"))
     return linalg_qr(ops.q_factor.apply(A), ops.r_factor.apply(A))
 
 

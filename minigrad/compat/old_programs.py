@@ -66,6 +66,9 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for x in matrices:
+        if x.ndim != 2:
+            raise RuntimeError(f"chain_matmul(): Tensor dimension is {x.ndim}, expected 2 instead")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

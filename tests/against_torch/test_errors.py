@@ -230,6 +230,9 @@ WORDS = {
     "must have at least 2 dimensions": lambda t: t.linalg.lstsq(t.ones(2), t.ones(2)),
     "other must have at least 1 dimension": lambda t: t.linalg.lstsq(t.ones(2, 2), t.ones(())),
     "Expected one or more matrices": lambda t: t.chain_matmul(),
+    "Tensor dimension is 1, expected 2 instead": lambda t: t.chain_matmul(t.ones(2), t.ones(2)),
+    "may not change the dtype of the tensor": lambda t: parametrize(t, lambda x: (x.double(), x)),
+    "may not change the shape of the tensor": lambda t: parametrize(t, lambda x: x[:-1]),
     "the first tensor must be 1D or 2D": lambda t: t.linalg.multi_dot([t.ones(()), t.ones(2)]),
     "tensor 1 must be 2D": lambda t: t.linalg.multi_dot([t.ones(2), t.ones(2), t.ones(2)]),
     "all tensors must have be the same dtype": lambda t: t.linalg.multi_dot(

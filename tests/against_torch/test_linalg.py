@@ -40,6 +40,7 @@ CASES = {
 Z = W + 1j * draw(3, 2, seed=2)
 H = Z @ Z.conj().T + np.eye(3)
 COMPLEX = {
+    "qr, wide": lambda m, z, h: (lambda q, r: [q @ r, r.abs()])(*m.linalg.qr(z.mT)),
     "qr": lambda m, z, h: (lambda q, r: [q @ r, r.abs()])(*m.linalg.qr(z)), "svd": lambda m, z, h: (lambda u, s, v: [(u * s) @ v, s])(*m.linalg.svd(z, full_matrices=False)), "pinv": lambda m, z, h: m.linalg.pinv(z), "pinv, hermitian": lambda m, z, h: m.linalg.pinv(h, hermitian=True), "rank, hermitian": lambda m, z, h: m.linalg.matrix_rank(z @ z.mH, hermitian=True),
     **{f"eigh {k}": lambda m, z, h, k=k: (lambda w, v: [w, (v * w) @ v.mH])(*m.linalg.eigh(h, k)) for k in "LU"}, "eigvalsh": lambda m, z, h: m.linalg.eigvalsh(h.triu(), "U"), "cholesky": lambda m, z, h: m.linalg.cholesky(h), "cholesky, upper": lambda m, z, h: m.linalg.cholesky(h, upper=True),
     **{f"cholesky_solve {k}": lambda m, z, h, k=k: m.cholesky_solve(z, m.linalg.cholesky(h, upper=k), upper=k) for k in (True, False)}, "cholesky_inverse": lambda m, z, h: m.cholesky_inverse(m.linalg.cholesky(h)), "vecdot": lambda m, z, h: m.linalg.vecdot(z, 1j * z, dim=0), "vdot": lambda m, z, h: m.vdot(z[:, 0], z[:, 1]), "residuals": lambda m, z, h: m.linalg.lstsq(z, h, driver="gelsd").residuals,

@@ -479,7 +479,7 @@ F.pad(x, (1, 1, 1, 1, 1, 1)) | F.pad(x, (-5, 0)) | F.pad(x, (1, 1), mode='bogus'
 F.pad(im, (5, 0, 0, 0), mode='reflect') | F.pad(im, (5, 5, 5, 5), mode='circular')
 F.pad(x, (1, 1, 1, 1), mode='reflect') | F.pad(im, (1, 1, 1, 1), mode='reflect', value=1.0)
 F.pad(u, (1, 1), mode='reflect') | F.pad(x, 1) | F.pad(x, (1.5, 1)) | F.interpolate(im)
-F.interpolate(im, scale_factor=1e20) | F.interpolate(im, size=2, scale_factor=2) | F.interpolate(im, size=0) | F.interpolate(im, size=-1)
+F.interpolate(im, scale_factor=1e20) | F.adaptive_max_pool1d(b, 2**62) | F.interpolate(im, size=2, scale_factor=2) | F.interpolate(im, size=0) | F.interpolate(im, size=-1)
 F.interpolate(im, scale_factor=-1) | F.interpolate(im, scale_factor=0) | F.interpolate(im, size=(2, 2, 2))
 F.interpolate(im, scale_factor=(2, 2, 2)) | F.interpolate(im, size=2, mode='bogus')
 F.interpolate(im, size=2, mode='linear') | F.interpolate(b, size=2, mode='bilinear')

@@ -13,6 +13,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_int
+from minigrad.core.storage import zeros_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.arguments import (
     as_image,
@@ -260,7 +261,7 @@ def _adaptive_max_pool(
     x = as_image(input, axes)
     height, width = x.shape[-2:]
     rows, columns = (1, *sizes) if axes == 1 else sizes
-    at = np.zeros((*x.shape[:-2], rows, columns), np.int64)
+    at = zeros_of((*x.shape[:-2], rows, columns), np.int64)
     for i, (top, bottom) in enumerate(_parts(height, rows)):
         for j, (left, right) in enumerate(_parts(width, columns)):
             part = x.array[..., top:bottom, left:right]

@@ -54,6 +54,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         start: Any = original
+        before = original.detach()
         with modes.no_grad():
             for module in reversed(modules):
                 start = _right_inverse(module, start)
@@ -84,7 +85,7 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(start, Tensor)
         if not unsafe:
             with modes.no_grad():
-                _check(self(), original if self.is_tensor else None)
+                _check(self(), before)
 
     def originals(self) -> list[Any]:
         """The inputs of the first parametrization."""
@@ -129,13 +130,13 @@ def _right_inverse(module: Any, value: Any) -> Any:
         return value
 
 
-def _check(z: object, like: Tensor | None) -> None:
+def _check(z: object, like: Tensor) -> None:
     """Raise ValueError if the computed weight z does not have the dtype and shape of `like`."""
     if not isinstance(z, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
     for word in ("dtype", "shape"):
-        before, after = getattr(like, word, None), getattr(z, word)
-        if like is not None and before != after:
+        before, after = getattr(like, word), getattr(z, word)
+        if before != after:
             raise ValueError(
                 f"Registering a parametrization may not change the {word} of the tensor, unless `unsafe` flag "
                 f"is enabled.\nunparametrized {word}: {before}\nparametrized {word}: {after}"
