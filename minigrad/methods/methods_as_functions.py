@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.data import as_array
+from minigrad.core.dtypes import common_dtype, number, of_number
 from minigrad.core.errors import memory_error
 from minigrad.core.plan import compiled
 from minigrad.core.tensor import Tensor, wrap
@@ -53,14 +54,13 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             factor = name in FACTORS_FIRST and len(args) > 2
-            number = name in NUMBER_FIRST and isinstance(input, (int, float, complex))
-            if number and name in NUMBERS_ONLY and isinstance(other, (int, float, complex)):
+            first = name in NUMBER_FIRST and isinstance(input, (int, float, complex))
+            if first and name in NUMBERS_ONLY and isinstance(other, (int, float, complex)):
                 input = wrap(as_array(input))
-            elif not (factor or number) or not isinstance(other, Tensor):
+            elif not (factor or first) or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
-            elif number:
-                fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
-                input = wrap(as_array(input, other.dtype if fits else None))
+            elif first:
+                input = wrap(_beside(name, input, other))
         if out is not None and name in IN_DTYPE_OF_OUT and hasattr(out, "dtype"):
             kwargs.setdefault("dtype", out.dtype)
         try:
@@ -74,6 +74,15 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
     return called
+
+
+def _beside(name: str, value: complex, x: Tensor) -> Any:
+    """A plain number that a function combines with x, in the dtype of the result."""
+    own = np.dtype(np.float64) if name == "float_power" else x.array.dtype
+    dtype = common_dtype([own], [], [of_number(value)])
+    if dtype.kind in "iu" and name in ("div", "divide", "true_divide", "xlogy"):
+        return as_array(value)  # the result is a float, so the number does not wrap around
+    return as_array(number(value, dtype), dtype)
 
 
 def of_method(module: str, name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]:

@@ -196,3 +196,28 @@ INDEXED = {
 @pytest.mark.filterwarnings("ignore")
 def test_an_index_means_what_it_means_in_pytorch(case):
     agrees(lambda m: case(m, m.tensor(X)))
+
+
+@pytest.mark.parametrize(
+    "name", "add sub mul div remainder float_power pow xlogy floor_divide".split()
+)
+@pytest.mark.parametrize("number", [3.14, 3, 300, -1, 2j], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_a_number_before_a_tensor_has_the_precision_of_the_result(name, number):
+    for dtype in ("float64", "float32", "int64", "uint8", "complex128"):
+        for whole in (True, False):
+
+            def case(m, dtype=dtype, whole=whole):
+                x = m.tensor([1, 0, 1]).to(getattr(m, dtype))
+                z = getattr(m, name)(number, x if whole else x[0])
+                return z.numpy()
+
+            try:
+                theirs = case(torch)
+            except (RuntimeError, TypeError):
+                continue
+            ours = case(minigrad)
+
+            assert ours.dtype == theirs.dtype
+            rtol = 1e-12 if ours.dtype in (np.float64, np.complex128) else 1e-6
+            np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-12)
