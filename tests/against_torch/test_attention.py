@@ -211,6 +211,9 @@ POOLED = {
     "keys and values that are given": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
         x, x, x * 2, 4, 2, w[:, :4], None, None, None, False, 0.0, w[:4, :4], None, static_k=w.reshape(4, -1, 2), static_v=w.reshape(4, -1, 2) * 2,
     ),
+    "given keys, zeros and masks": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
+        x, x, x, 4, 2, w[:, :4], None, None, None, True, 0.0, w[:4, :4], None, attn_mask=w[:5, :5].detach(), key_padding_mask=w[:2, 5:10].detach(), static_k=w[:10, :4].reshape(4, 5, 2), static_v=w[:10, 4:8].reshape(4, 5, 2),
+    ),
     "one sequence": lambda m, x, w: m.nn.functional.multi_head_attention_forward(
         x[:, 0], x[1:, 0], x[1:, 1], 4, 2, w[:, :4], None, None, None, False, 0.0, w[:4, :4], None, key_padding_mask=m.tensor([False, True, False, False]),
     ),

@@ -123,9 +123,10 @@ def multi_head_attention_forward(
         # As in PyTorch, the hint counts, whatever the mask says.
         attn_mask = wrap(np.triu(np.ones((q.shape[1], k.shape[1]), bool), 1))
     mask = _joined_mask(q, k, num_heads, attn_mask, key_padding_mask)
-    k, v, mask = _with_extra(k, v, mask, bias_k, bias_v, add_zero_attn)
+    k, v = _with_bias(k, v, bias_k, bias_v, static_k is not None or static_v is not None)
     q, k, v = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (q, k, v))
-    k, v = _replaced(k, static_k, "static_k"), _replaced(v, static_v, "static_v")
+    k = _replaced(k, static_k, "static_k", add_zero_attn)
+    v = _replaced(v, static_v, "static_v", add_zero_attn)
     shares = dropout(_shares(q, k, mask, need_weights), dropout_p, training)
     # Length first in memory, as in PyTorch: dropout on the output draws numbers in memory order.
     output = linear((shares @ v).permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
@@ -137,6 +138,10 @@ def multi_head_attention_forward(
 
 def _shares(q: Tensor, k: Tensor, mask: Tensor | None, need_weights: bool) -> Tensor:
     """The weights of the values in each head. A query with no allowed keys gets NaN if they are needed, else zeros."""
+    if (
+        mask is not None and k.shape[2] > mask.shape[-1]
+    ):  # all queries may attend to what was appended
+        mask = pad(mask, (0, k.shape[2] - mask.shape[-1]))
     scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.mT
     if need_weights and mask is not None:
         return (scores + mask).softmax(-1)
@@ -171,32 +176,33 @@ def _projected(
     return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]  # type: ignore[arg-type]
 
 
-def _replaced(x: Tensor, static: Tensor | None, name: str) -> Tensor:
-    """The given keys or values (n * heads, s, d) in place of the computed ones (n, heads, s, d)."""
-    if static is None:
-        return x
+def _replaced(x: Tensor, static: Tensor | None, name: str, zeros: bool) -> Tensor:
+    """The given keys or values (n * heads, s, d) in place of the computed ones (n, heads, s, d).
+
+    zeros   append one more, of zeros
+    """
     n, heads, _, d = x.shape
-    if (static.shape[0], static.shape[2]) != (n * heads, d):
-        raise AssertionError(
-            f"expecting {name} of shape {(n * heads, 's', d)}, but got {Size(static.shape)}"
-        )
-    return static.unflatten(0, (n, heads))
+    if static is not None:
+        if (static.shape[0], static.shape[2]) != (n * heads, d):
+            raise AssertionError(
+                f"expecting {name} of shape {(n * heads, 's', d)}, but got {Size(static.shape)}"
+            )
+        x = static.unflatten(0, (n, heads))
+    return cat([x, x.new_zeros(n, heads, 1, d)], 2) if zeros else x
 
 
-def _with_extra(
-    k: Tensor, v: Tensor, mask: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, zeros: bool
-) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
-    """Append the learned key and value, and zeros, if they are wanted. Every query may attend to them."""
+def _with_bias(
+    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, static: bool
+) -> tuple[Tensor, Tensor]:
+    """Append the learned key and value, if there are any. They do not go with static_k and static_v."""
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v belong together: one is set but the other is None")
+    if bias_k is None or bias_v is None:
+        return k, v
+    if static:
+        raise AssertionError("bias cannot be added to static key or static value.")
     shape = (k.shape[0], 1, k.shape[-1])
-    if bias_k is not None and bias_v is not None:
-        k, v = cat([k, bias_k.expand(*shape)], 1), cat([v, bias_v.expand(*shape)], 1)
-    if zeros:
-        k, v = (cat([x, x.new_zeros(*shape)], 1) for x in (k, v))
-    if mask is not None and k.shape[1] > mask.shape[-1]:
-        mask = pad(mask, (0, k.shape[1] - mask.shape[-1]))
-    return k, v, mask
+    return cat([k, bias_k.expand(*shape)], 1), cat([v, bias_v.expand(*shape)], 1)
 
 
 def _joined_mask(
