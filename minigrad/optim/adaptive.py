@@ -116,15 +116,12 @@ class Adam(
         betas = settings["betas"]
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
+        for name, value in (("lr", settings["lr"]), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+            if isinstance(value, Tensor) and settings["foreach"] and not settings["capturable"]:
+                raise ValueError(
+                    f"{name} as a Tensor is not supported for capturable=False and foreach=True"
+                )
         settings["betas"] = (float(betas[0]), float(betas[1]))
-        if (
-            isinstance(settings["lr"], Tensor)
-            and settings["foreach"]
-            and not settings["capturable"]
-        ):
-            raise ValueError(
-                "lr as a Tensor is not supported for capturable=False and foreach=True"
-            )
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES

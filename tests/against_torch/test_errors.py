@@ -248,6 +248,9 @@ WORDS = {
     "lr as a Tensor is not supported": lambda t: t.optim.AdamW(
         [t.ones(1)], lr=t.tensor(0.1), foreach=True
     ),
+    "betas[0] as a Tensor is not supported": lambda t: t.optim.Adam(
+        [t.ones(1)], betas=(t.tensor(0.1), t.tensor(0.1)), foreach=True
+    ),
     "attribute 'training' already exists": lambda t: setattr(
         t.nn.Module(), "training", t.nn.Buffer(t.ones(1))
     ),
