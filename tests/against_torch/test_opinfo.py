@@ -39,7 +39,8 @@ DERIVED = 6  # of them with tangents and second derivatives
 
 # Drawn at random, or memory that nobody has filled.
 DRAWN = """
-    bernoulli cauchy empty empty_like empty_permuted exponential geometric log_normal multinomial new_empty normal
+    bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric log_normal multinomial new_empty
+    new_empty_strided normal
     nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout2d nn.functional.feature_alpha_dropout
     nn.functional.rrelu rand_like randint randint_like randn randn_like uniform
 """.split()
