@@ -297,7 +297,9 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
     if shapes:
         called += f" of shape{'s' * (len(shapes) > 1)} {' and '.join(map(str, shapes))}"
     if isinstance(error, ValueError) and shapes:
-        return OutOfMemory(f"Storage size calculation overflowed with sizes={list(shapes[0])}: can't allocate memory.")
+        return OutOfMemory(
+            f"Storage size calculation overflowed with sizes={list(shapes[0])}: can't allocate memory."
+        )
     if made is None or dtype is None:
         return OutOfMemory(f"can't allocate memory: {called} needs more than there is.")
     n = math.prod(made) * dtype.itemsize

@@ -13,8 +13,8 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_int
-from minigrad.core.storage import zeros_of
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.base import zeros_of
 from minigrad.nn.functional.arguments import (
     as_image,
     check_steps,
