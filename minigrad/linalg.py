@@ -130,33 +130,33 @@ def solve_triangular(
 
 
 @takes_out
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of A as a map of tensors: if B = tensordot(A, x, x.ndim), then x = tensordot(tensorinv(A), B, ind).
+def tensorinv(a: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of `a` as a map of tensors: if b = tensordot(a, x, x.ndim), then x = tensordot(tensorinv(a), b, ind).
 
-    ind   how many of the first axes of A are those of B; the others are those of x
+    ind   how many of the first axes of `a` are those of b; the others are those of x
 
     >>> tensorinv(minigrad.eye(4).reshape(2, 2, 4) * 2)[:, 0, 0]
     tensor([0.5000, 0.0000, 0.0000, 0.0000])
     """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    shape = A.shape[ind:] + A.shape[:ind]
-    return inv(_as_matrix("tensorinv", A, ind)).reshape(shape)
+    shape = a.shape[ind:] + a.shape[:ind]
+    return inv(_as_matrix("tensorinv", a, ind)).reshape(shape)
 
 
 @takes_out
-def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """The solution x of tensordot(A, x, x.ndim) = B. The first axes of A are those of B, the others those of x.
+def tensorsolve(a: Tensor, b: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+    """The solution x of tensordot(a, x, x.ndim) = b. The first axes of `a` are those of b, the others those of x.
 
-    dims   axes of A to move to its end first
+    dims   axes of `a` to move to its end first
 
     >>> tensorsolve(minigrad.eye(4).reshape(2, 2, 4) * 2, minigrad.ones(2, 2))
     tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
     if dims is not None:
-        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
-    shape = A.shape[B.ndim :]
-    return solve(_as_matrix("tensorsolve", A, B.ndim), B.reshape(-1)).reshape(shape)
+        a = a.movedim(tuple(dims), tuple(range(a.ndim - len(dims), a.ndim)))
+    shape = a.shape[b.ndim :]
+    return solve(_as_matrix("tensorsolve", a, b.ndim), b.reshape(-1)).reshape(shape)
 
 
 def _as_matrix(name: str, A: Tensor, ind: int) -> Tensor:

@@ -410,14 +410,14 @@ def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
     """
     if use.name == "y":
         yield Variant(use.g, "no system was solved in the backward pass")
-        yield Variant(x @ use.g, "x stands there instead of its inverse")
-        yield Variant(_T(x) @ use.g, "x.T stands there instead of its inverse")
+        yield Variant(x @ use.g, "it has x instead of its inverse")
+        yield Variant(_T(x) @ use.g, "it has x.T instead of its inverse")
         return
     g, z = (a[:, None] if a.ndim == 1 else a for a in (use.g, z))
     d, y = np.linalg.solve(_T(x), g), x @ z
-    yield Variant(-d @ _T(y), "y stands there instead of the result z")
-    yield Variant(-g @ _T(z), "g stands there instead of  x.T**-1 @ g")
-    yield Variant(-g @ _T(y), "g and y stand there instead of  x.T**-1 @ g  and the result z")
+    yield Variant(-d @ _T(y), "it has y instead of the result z")
+    yield Variant(-g @ _T(z), "it has g instead of  x.T**-1 @ g")
+    yield Variant(-g @ _T(y), "it has g and y instead of  x.T**-1 @ g  and the result z")
 
 
 @mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")

@@ -206,7 +206,9 @@ def _normalization(
     if centered:
         wrong += _with_the_mean(mean, other, n)
     averaged = total is np.mean
-    instead, times = ("sums stand there", n) if averaged else ("a mean stands there", 1 / n)
+    instead, times = (
+        ("it has sums, not means", n) if averaged else ("it has a mean, not a sum", 1 / n)
+    )
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
@@ -337,7 +339,7 @@ def _softmax(
         ("wrong_argument", "the p before the sum is missing", front * g - total),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
-        ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
+        ("mean_for_sum", "it has a mean, not a sum", result(g * p, times=1 / n)),
         ("reduction_axis", "the sum is over all entries", result(g * p, None)),
         ("wrong_argument", "it is that of log_softmax", g - p * np.sum(g, axis, keepdims=True)),
     ]
@@ -356,7 +358,7 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         ("missing_path", "the part through the sum is missing", g),
         ("missing_path", "only the part through the sum is there", -p * total),
         ("sign", "the sum is added, not subtracted", g + p * total),
-        ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
+        ("mean_for_sum", "it has a mean, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
         ("forgot_inner", "only the logarithm is differentiated, and not the softmax", g / p),
@@ -448,7 +450,7 @@ def _losses(
 
 
 def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
-    """(kind, words, what stands there) for each mistake in  p - y;  alone: is p a step of its own?"""
+    """(kind, words, the answer) for each mistake in  p - y;  alone: is p a step of its own?"""
     yield "missing_path", "y is missing", p
     yield "missing_path", f"{name} is missing", -y
     yield "sign", "y is added, not subtracted", p + y

@@ -118,7 +118,7 @@ def _wrong_results(line: Any, values: dict[int, Any]) -> Wrong:
     elif name in ("sum", "mean"):
         n = np.size(x) / np.size(z)
         other, instead = ("mean", z / n) if name == "sum" else ("sum", z * n)
-        yield "mean_for_sum", f"a {other} stands in place of a {name}", instead
+        yield "mean_for_sum", f"it has a {other}, not a {name}", instead
         for axis in (None, *range(np.ndim(x))) if line.settings.get("axis") is not None else ():
             instead = line.op.forward(x, **{**line.settings, "axis": axis})
             yield "reduction_axis", f"a {name} is taken along another axis", instead

@@ -53,7 +53,7 @@ def test_all_versions_of_a_parameter_are_told_apart_in_training():
 
 def test_a_group_of_nodes_sends_its_gradients_to_the_same_leaves_whatever_these_are_called():
     def program(m):
-        layers = [m.nn.Linear(2, 2), m.nn.LayerNorm(2)]
+        layers = [m.nn.Linear(2, 3), m.nn.LayerNorm(3)]
         layers[0].register_full_backward_hook(lambda module, given, received: None)
         layers[0].weight.register_hook(lambda g: g * 2)
         (layers[1](layers[0](m.randn(5, 2))) ** 3).sum().backward()

@@ -58,6 +58,8 @@ KNOWN = {
     ("cfloat", "values"): "there are no such methods",
     ("cdouble", "values"): "there are no such methods",
     ("eigh", "values"): "the sign of a vector is free",
+    ("lu", "values"): "there is no gradient of L and U: PYTORCH.md",
+    ("lu_factor", "values"): "the same",
     ("grid_sample", "values"): "in three dimensions",
     ("sort", "values"): "which of equal entries is first",
     ("argsort", "values"): "which of equal entries is first",
