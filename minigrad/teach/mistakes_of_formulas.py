@@ -206,9 +206,7 @@ def _normalization(
     if centered:
         wrong += _with_the_mean(mean, other, n)
     averaged = total is np.mean
-    instead, times = (
-        ("it has sums, not means", n) if averaged else ("it has a mean, not a sum", 1 / n)
-    )
+    instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
