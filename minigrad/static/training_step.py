@@ -16,6 +16,10 @@ that the model uses are captured; `loss.backward()` records the backward pass (d
 and `optimizer.step()` records the optimizer's formulas, which overwrite the parameters.
 The result is one plan: forward, gradient and update in preallocated memory.
 
+Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
+Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
+takes its step itself, after the program (ASGD, Rprop, and your own).
+
 There is one program for each combination of shapes and dtypes, and separate ones for
 model.train() and model.eval(). All other decisions that the function made during
 recording are fixed for later calls with the same shapes and modes.
