@@ -53,8 +53,7 @@ __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex",
     "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
     "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -254,9 +253,9 @@ def lu_solve(
     tensor([[1.],
             [2.]])
     """
-    P, L, U = lu_unpack(LU, pivots)
     if not left:
         return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+    P, L, U = lu_unpack(LU, pivots)
     if adjoint:
         y = solve_triangular(U.mT, B, upper=False)
         return P @ solve_triangular(L.mT, y, upper=True, unitriangular=True)

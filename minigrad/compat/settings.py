@@ -104,10 +104,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> use_deterministic_algorithms(False)
     """
-    for name, value in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
+    for which, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(
-                f"_set_deterministic_algorithms(): argument '{name} must be bool, not {type(value).__name__}"
+                f"_set_deterministic_algorithms(): argument {which} must be bool, not {type(value).__name__}"
             )
     _settings["deterministic"], _settings["warn_only"] = mode, warn_only
 

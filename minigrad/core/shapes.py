@@ -259,19 +259,3 @@ def _reduced(shape: Shape, axis: int | Shape) -> Shape:
 def order_of(x: Array) -> str:
     """The memory order for a copy of x: the order of x, or row-major if x was expanded."""
     return "C" if 0 in x.strides else "K"
-
-
-def strided_zeros(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Array:
-    """Zeros whose neighbors along axis k are strides[k] entries apart."""
-    if len(shape) != len(strides):
-        raise RuntimeError(
-            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
-        )
-    if min(strides, default=0) < 0:
-        raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}: strides can't "
-            "be negative."
-        )
-    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
-    memory = np.zeros(last + 1, dtype)
-    return np.ndarray(shape, memory.dtype, memory, 0, tuple([s * memory.itemsize for s in strides]))

@@ -36,7 +36,6 @@ from minigrad.core.shapes import (
     as_ints,
     normalize_one,
     shape_of,
-    strided_zeros,
 )
 from minigrad.ops.composites import named
 
@@ -578,6 +577,22 @@ def zeros_of(shape: tuple[int, ...], dtype: Any) -> Array:
         return np.zeros(shape, dtype)
     except (ValueError, MemoryError) as error:
         raise memory_error("", [shape], error) from None
+
+
+def strided_zeros(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Array:
+    """Zeros whose neighbors along axis k are strides[k] entries apart."""
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
+    if min(strides, default=0) < 0:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}: strides can't "
+            "be negative."
+        )
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
+    memory = zeros_of((last + 1,), dtype)
+    return np.ndarray(shape, memory.dtype, memory, 0, tuple([s * memory.itemsize for s in strides]))
 
 
 def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:

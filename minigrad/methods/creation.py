@@ -12,10 +12,10 @@ from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.promotion import CONSTANTS
-from minigrad.core.shapes import Array, Several, as_int, shape_of, strided_zeros
+from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
-from minigrad.methods.base import zeros_of
+from minigrad.methods.base import strided_zeros, zeros_of
 from minigrad.random.kernels import in_memory_order, in_rows
 
 

@@ -36,7 +36,7 @@ def iterations_of(recorder: Recorder) -> list[Iteration]:
     several = max(steps.values(), key=len, default=[])
     ends = sorted({_with_schedules(recorder, after[k]) for k in several})
     if len(ends) < 2:
-        ends = _ends_by_hand(recorder)
+        ends = _ends_by_hand(recorder, after)
     found, entered = [], 0
     for n, (begin, end) in enumerate(pairwise([0, *ends]), 1):
         reached = _reached(recorder, end)
@@ -68,14 +68,16 @@ def _after_passes(recorder: Recorder) -> list[int]:
     return after[::-1]
 
 
-def _ends_by_hand(recorder: Recorder) -> list[int]:
-    """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line."""
+def _ends_by_hand(recorder: Recorder, after: list[int]) -> list[int]:
+    """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line.
+
+    after    for each event, the next one outside of a pass: with create_graph, a pass has operations
+    """
     places = [b.place for b in recorder.passes]
     if len(places) <= MOST_ITERATIONS or len({*places}) > 1 or places[0] is None:
         return []
     file, line = places[0]
     ends, ran = [], False
-    after = _after_passes(recorder)  # with create_graph, a pass has operations
     for k, (kind, which, _) in enumerate(recorder.events):
         place = recorder.entries[which].place if kind == "op" and after[k] == k + 1 else None
         if ran and place is not None and place.file == file and place.line <= line:

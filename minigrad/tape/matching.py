@@ -176,6 +176,7 @@ class Comparing:
         self.matches = matched(theirs, ours)
         self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
         self._join_versions_of_leaves()
+        self.sent = self._sent(0), self._sent(1)
         self.aparts = [
             *self._nodes(), *self._edges(), *self._values(), *self._saved(), *self._passes(),
             *self._errors(),
@@ -230,10 +231,9 @@ class Comparing:
 
     def _edges(self) -> Iterator[Apart]:
         """Differences in where gradients are sent. Nodes without a match are skipped over."""
-        sent = [self._sent(side) for side in (0, 1)]
         for m in self.matches:
             if m.both and not m.leaf:
-                to = [found[m] for found in sent]
+                to = [found[m] for found in self.sent]
                 if to[0] != to[1] and (m.single or set(to[0]) != set(to[1])):
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
                     yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
@@ -321,7 +321,7 @@ class Comparing:
         """Gradients that differ: at the first such node, and at leaves."""
         first = True
         came_from: dict[Match, float] = {}  # the largest entries of the gradients that went there
-        for m, to in self._sent(0).items():
+        for m, to in self.sent[0].items():
             size = _largest(self.documents[0].value(ran_in[0].get(m)))
             came_from |= {parent: max(size, came_from.get(parent, 0)) for parent in to}
         for m in ran_in[0]:

@@ -138,9 +138,8 @@ def multi_head_attention_forward(
 
 def _shares(q: Tensor, k: Tensor, mask: Tensor | None, need_weights: bool) -> Tensor:
     """The weights of the values in each head. A query with no allowed keys gets NaN if they are needed, else zeros."""
-    if (
-        mask is not None and k.shape[2] > mask.shape[-1]
-    ):  # all queries may attend to what was appended
+    # All queries may attend to the keys that were appended.
+    if mask is not None and k.shape[2] > mask.shape[-1]:
         mask = pad(mask, (0, k.shape[2] - mask.shape[-1]))
     scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.mT
     if need_weights and mask is not None:
