@@ -170,6 +170,17 @@ def test_a_quantile_has_a_gradient_with_respect_to_where_it_is_taken():
     assert q.grad.item() == 4.0  # between 0 and 2, which are half of the way apart
 
 
+def test_unique_entries_and_weighted_counts_have_gradients():
+    x, w = tensor([3.0, 1.0, 3.0], requires_grad=True), tensor([0.5, 1.0, 2.0], requires_grad=True)
+    (x.unique() * tensor([1.0, 10.0])).sum().backward()
+    assert x.grad.tolist() == [10.0, 1.0, 0.0]  # to the first of equal entries
+    (x.unique_consecutive() * tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [11.0, 11.0, 100.0]
+
+    (tensor([0, 2, 2]).bincount(w) * tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert w.grad.tolist() == [1.0, 100.0, 100.0]
+
+
 def test_a_gradient_of_a_product_with_whole_numbers_has_the_type_of_its_input():
     x = tensor([0.5, 2.0], requires_grad=True)
     (grad,) = minigrad.autograd.grad((x * tensor([3, 4])).sum(), x)

@@ -249,6 +249,7 @@ class Statistics(Reductions):
         return_inverse   also return, for each entry of x, its index in the result
         return_counts    also return how many times each one occurs
         sorted           accepted but ignored: the values are always sorted
+        The gradient of a value flows back to its first occurrence.
 
         >>> values, counts = minigrad.tensor([3, 1, 3]).unique(return_counts=True)
         >>> values
@@ -260,11 +261,10 @@ class Statistics(Reductions):
         if dim is not None:
             dim = normalize_one(dim, self.ndim)
             slices(self, dim)
-        found: Any = np.unique(self.array, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
-        z, *others = found if isinstance(found, tuple) else (found,)
-        if return_inverse:
-            others[0] = others[0].reshape(self.shape if dim is None else -1)
-        return requested(self, z, *others)
+        _, first, inverse, counts = np.unique(self.array, True, True, True, axis=dim, equal_nan=False)
+        z = entries_at(self, first, dim)
+        inverse = inverse.reshape(self.shape if dim is None else -1)
+        return requested(z, inverse if return_inverse else None, counts if return_counts else None)
 
     def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The entries with each run of equal ones reduced to one. With dim, the slices along it.
@@ -280,10 +280,10 @@ class Statistics(Reductions):
         flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
         starts = np.ones(len(rows), bool)
         starts[1:] = (flat[1:] != flat[:-1]).any(1)
-        z = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+        z = entries_at(self, np.flatnonzero(starts), dim)
         inverse = (np.cumsum(starts) - 1).reshape(self.shape if dim is None else -1)
         counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
-        return requested(self, z, inverse if return_inverse else None, counts if return_counts else None)
+        return requested(z, inverse if return_inverse else None, counts if return_counts else None)
 
     def bincount(self, weights: Self | None = None, minlength: int = 0) -> Self:
         """The counts of 0, 1, 2, ... in x, a vector of non-negative integers.
@@ -302,8 +302,12 @@ class Statistics(Reductions):
             raise RuntimeError("weights should be 1-d and have the same length as input")
         if minlength < 0:
             raise RuntimeError("minlength should be >= 0")
-        z = np.bincount(self.array, None if weights is None else weights.array, minlength)
-        return self._constant(z.astype(np.int64 if weights is None else np.float32 if weights.dtype == np.float32 else np.float64))
+        counts = self._constant(np.bincount(self.array, None, minlength))
+        if weights is None:
+            return counts
+        dtype = np.float32 if weights.dtype == np.float32 else np.float64
+        zeros = weights._constant(np.zeros(counts.shape, dtype))
+        return ops.index_put.apply(zeros, ops.to(weights, dtype=dtype), index=(self.array,), accumulate=True)
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
         """The number of entries in each of `bins` equal bins between min and max.
@@ -399,10 +403,16 @@ def slices(x: Base, dim: int) -> Array:
     return rows
 
 
-def requested(x: Base, *results: Array | None) -> Any:
-    """The results that are not None, as tensors. A single one is returned without a tuple."""
-    tensors = tuple([x._constant(r) for r in results if r is not None])
-    return tensors if len(tensors) > 1 else tensors[0]
+def entries_at(x: Base, index: Array, dim: int | None) -> Any:
+    """The entries of x at these positions, or its slices along dim. Their gradient flows back to x."""
+    flat = ops.reshape.apply(x, shape=(-1,)) if dim is None else x
+    return ops.index_select.apply(flat, index=index, axis=dim or 0)
+
+
+def requested(z: Base, *others: Array | None) -> Any:
+    """z and those of the others that are not None, as a tuple of tensors; z alone if there are none."""
+    arrays = [a for a in others if a is not None]
+    return (z, *map(z._constant, arrays)) if arrays else z
 
 
 def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:

@@ -193,7 +193,7 @@ ONLY_PYTORCH_REFUSES = [
     "saved tensor that has been detached in-place",  # the edges of the tape are as they were, here
     "ZeroTensors are immutable",
     "data set to a tensor that requires gradients",  # a derivative that is constant
-    "derivative for",  # floor_divide, unique and others, whose derivative is zero here
+    "derivative for",  # floor_divide and others, which have one here
     "unsupported operand type(s) for *: 'NoneType'",  # a hook that is called with None, as no gradient came
     "returned an invalid gradient at index",  # of a result whose shape was changed under no_grad
 ]
