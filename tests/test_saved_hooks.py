@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from minigrad.autograd.graph import (
+    allow_mutation_on_saved_tensors,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from minigrad.core import modes
 from minigrad.utils.checkpoint import (
     CheckpointError,
@@ -191,3 +195,21 @@ def test_a_checkpoint_lists_on_request_what_both_runs_have_saved(x, debug):
         z.sum().backward()
     assert ("first run saved    [2], minigrad.float64" in str(raised.value)) == debug
     assert ("because you passed `debug=True`" in str(raised.value)) == debug
+
+
+def test_saved_tensors_may_be_written_to_in_a_block_that_allows_it(x):
+    with allow_mutation_on_saved_tensors():
+        y = x.clone()
+        z = (y * y).sum()
+        y.mul_(10)
+        (grad,) = minigrad.autograd.grad(z, x, create_graph=True)
+        (second,) = minigrad.autograd.grad(grad.sum(), x)
+        with pytest.raises(RuntimeError, match="cannot be nested"):
+            allow_mutation_on_saved_tensors().__enter__()
+        late = x.exp().sum()
+
+    assert grad.tolist() == (2 * x).tolist() and second.tolist() == [2.0] * len(x)
+    with pytest.raises(
+        AssertionError, match="outside of the 'allow_mutation_on_saved_tensors' context"
+    ):
+        late.backward()

@@ -22,9 +22,11 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import INFERENCE
 from minigrad.core.node import Node, reachable
 from minigrad.core.plan import like_of
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = [
+    "allow_mutation_on_saved_tensors",
     "AccumulateGrad",
     "GradientEdge",
     "Node",
@@ -191,3 +193,46 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
         super().__init__(lambda t: np.array(t.array), lambda kept: wrap(kept))
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """A `with` block in which you may write to tensors that the tape has saved.
+
+    Each tensor is copied when it is saved. (PyTorch copies it before the first write, which needs less memory.)
+    The backward pass must run in the same block: otherwise it raises AssertionError. Blocks cannot be nested.
+
+    >>> x = minigrad.tensor([3.0], requires_grad=True)
+    >>> with allow_mutation_on_saved_tensors():
+    ...     y = x.clone()
+    ...     z = y * y
+    ...     y.zero_()
+    ...     z.sum().backward()
+    >>> x.grad
+    tensor([6.])
+    """
+
+    _is_open = False
+
+    def __init__(self) -> None:
+        super().__init__(lambda t: np.array(t.array), self._unpack)
+
+    def __enter__(self) -> Self:
+        if any(
+            getattr(unpack, "__func__", None) is type(self)._unpack
+            for _, unpack in modes.state.saved_hooks
+        ):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._is_open = True
+        return super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_open = False
+        super().__exit__(*exception)
+
+    def _unpack(self, kept: Array) -> Tensor:
+        if not self._is_open:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded. To fix it, call backward() inside of the with block."
+            )
+        return wrap(kept)
