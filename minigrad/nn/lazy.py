@@ -92,7 +92,7 @@ class _Lazy(LazyModuleMixin):
 
     def reset_parameters(self) -> None:
         """Initialize the parameters, if they have a shape."""
-        if self.weight is None or self.weight.array.size:
+        if self.weight is None or not is_lazy(self.weight) and self.weight.array.size:
             super().reset_parameters()  # type: ignore[misc]  # the layer's
 
 
@@ -181,8 +181,9 @@ class _LazyNorm(_Lazy):
         n = self.num_features = input.shape[0 if without_batch else 1]
         for name, start in (("running_mean", 0.0), ("running_var", 1.0)):
             buffer = getattr(self, name)
-            if buffer is not None and not buffer.array.size:
-                setattr(self, name, buffer.new_full((n,), start))
+            if is_lazy(buffer):
+                buffer.materialize((n,))
+                buffer.fill_(start)
         self._materialize((n,), (n,))
 
 

@@ -25,7 +25,7 @@ from minigrad.core.modes import no_grad, reports
 from minigrad.core.naming import one_for_users
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
-from minigrad.nn.parameter import clear_gradients
+from minigrad.nn.parameter import clear_gradients, is_lazy, with_no_entries
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
 
@@ -121,6 +121,10 @@ class Module(Stateful, Called):
 
         Parameters remain the same objects, so an optimizer that holds them keeps working.
         """
+
+        def replace(x: Tensor) -> None:
+            x.data = fn(x)
+
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -128,11 +132,13 @@ class Module(Stateful, Called):
             if parameter is not None:
                 with no_grad():  # fn may write in place
                     grad = parameter.grad
-                    parameter.data = fn(parameter)
+                    with_no_entries(parameter, replace)
                     if grad is not None:
-                        grad.data = fn(grad)
+                        replace(grad)
         for name, buffer in self._own_named(BUFFER):
-            if buffer is not None:
+            if is_lazy(buffer):
+                with_no_entries(buffer, replace)
+            elif buffer is not None:
                 self._register_as(name, BUFFER, fn(buffer))
         return self
 
@@ -196,7 +202,9 @@ class Module(Stateful, Called):
 
     def share_memory(self) -> Self:
         """Move parameters and buffers to memory shared with other processes."""
-        return self._apply(lambda x: x.share_memory_())
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+        return self
 
     # ------------------------------------------------------------------ printing
 

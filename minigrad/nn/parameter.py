@@ -4,11 +4,12 @@ Both are ordinary tensors. The only difference is that a module registers them w
 assigned to it; see registry.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Self, SupportsIndex
 
 import numpy as np
 
+from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, as_dtype
@@ -67,19 +68,44 @@ class Parameter(Tensor):
 REMADE["Parameter"] = Parameter  # for load
 
 
+NO_VALUES = (
+    "Attempted to use an uninitialized parameter: a lazy layer has no values before its first call. To fix it, call "
+    "the model once, with an input, before you use its parameters."
+)
+
+
 class _Uninitialized(Tensor):
-    """The base class of parameters and buffers that have no shape yet."""
+    """The base class of parameters and buffers that have no shape yet, and so no values."""
 
     __slots__ = ()
 
     cls_to_become: type
 
+    @property
+    def array(self) -> Any:
+        """Raises ValueError: there are no values yet."""
+        raise ValueError(NO_VALUES)
+
+    @array.setter
+    def array(self, values: Array) -> None:
+        Tensor.array.__set__(self, values)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The dtype that the entries will have."""
+        return with_no_entries(self, lambda x: x.dtype)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set whether it will require a gradient."""
+        return with_no_entries(self, lambda x: x.requires_grad_(requires_grad))
+
     def materialize(
         self, shape: int | Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         """Give it a shape. It becomes an ordinary parameter or buffer."""
-        self._replace_array(np.zeros(shape, as_dtype(dtype or self.array.dtype)))
+        array = np.zeros(shape, as_dtype(dtype or self.dtype))
         self.__class__ = self.cls_to_become
+        self._replace_array(array)
 
     def detach(self) -> Self:
         """The same object, so that a state_dict contains it without a shape."""
@@ -107,12 +133,6 @@ class _Uninitialized(Tensor):
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
             "the model once, with an input, to initialize its parameters."
-        )
-
-    def numel(self) -> int:
-        """Raises ValueError: there are no entries yet."""
-        raise ValueError(
-            "Attempted to use an uninitialized parameter in numel(). To fix it, call the model once, with an input."
         )
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
@@ -198,6 +218,16 @@ class UninitializedBuffer(_Uninitialized, Buffer):
 def is_lazy(param: object) -> bool:
     """Whether this is a parameter or buffer that has no shape yet."""
     return isinstance(param, _Uninitialized)
+
+
+def with_no_entries(x: Any, f: Callable[[Any], Any]) -> Any:
+    """f(x), for which a parameter that has no shape yet is an ordinary one with no entries."""
+    cls = x.__class__
+    x.__class__ = getattr(cls, "cls_to_become", cls)
+    try:
+        return f(x)
+    finally:
+        x.__class__ = cls
 
 
 def sharing(cls: type[Tensor], data: object) -> Any:

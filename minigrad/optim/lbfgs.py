@@ -95,6 +95,11 @@ class LBFGS(DeclaredOptimizer, also=""):
                 "several times: write a function that calls zero_grad, computes the loss, calls backward "
                 "and returns the loss, and give it to step."
             )
+        if len(self.param_groups) != 1:
+            raise AssertionError(
+                f"Expected exactly one param_group, but got {len(self.param_groups)}: LBFGS treats all parameters alike. "
+                "To fix it, pass all of them when you make the optimizer."
+            )
         with modes.no_grad():
             return self._run(closure)
 

@@ -166,6 +166,7 @@ t.hstack([]) | t.hstack([x, t.ones(3, 3)]) | t.vstack([x, t.ones(2, 2)]) | t.mes
 t.meshgrid(u, w, indexing='zz') | t.cartesian_prod(x) | t.combinations(x) | t.combinations(u, r=-1)
 t.block_diag(b) | t.atleast_1d(5) | t.fliplr(u) | t.flipud(s) | b.H | u.mT | u.adjoint() | x.size(2)
 x.stride(2) | x.resize_(-1) | x.resize_(2, 4, 2**29, 2**29) | t.nn.LazyLinear(2).weight.numel() | format(u, '.2f') | [1] + x
+t.nn.LazyLinear(2).weight + 1 | t.nn.LazyLinear(2).weight.norm() | t.nn.init.zeros_(t.nn.LazyLinear(2).weight) | t.empty_like(t.nn.LazyLinear(2).bias)
 t.ones(2).type('torch.FooTensor') | t.from_numpy(np.ones(2, '>f4')) | t.squeeze(x, (0, 0)) | t.sum(x, (0, 0))
 t.sum(x, 2) | t.sum(x, (0, 2)) | t.mean(i) | t.mean(i, 0) | t.mean(x, dtype=t.int64) | t.var(i) | t.std(i)
 t.var(x, 2) | t.prod(x, (0, 1)) | t.max(t.tensor([])) | t.min(t.tensor([])) | t.argmax(t.tensor([]))
@@ -660,7 +661,7 @@ optim.Adam([p], betas=0.9) | optim.Adam([p], weight_decay=-1) | optim.AdamW([p],
 optim.Adagrad([p], lr_decay=-1) | optim.Adagrad([p], initial_accumulator_value=-1)
 optim.Rprop([p], etas=(1.0, 0.5)) | optim.Rprop([p], lr=-1) | optim.RAdam([p], betas=(1.0, 0.0))
 optim.ASGD([p], weight_decay=-0.5) | optim.LBFGS([p, r], lr=-1)
-optim.LBFGS([{'params': [p]}, {'params': [r]}]) | optim.LBFGS([p]).step() | optim.SGD([p], lr=0.1).step(5)
+optim.LBFGS([{'params': [p]}, {'params': [r]}]) | optim.LBFGS([p]).step() | (lambda o: (o.add_param_group({'params': [r]}), o.step(lambda: p.sum())))(optim.LBFGS([p])) | optim.SGD([p], lr=0.1).step(5)
 optim.SGD([p], lr=0.1).load_state_dict({})
 optim.SGD([p], lr=0.1).load_state_dict({'state': {}, 'param_groups': []})
 optim.SGD([p], lr=0.1).load_state_dict(optim.SGD([p, r], lr=0.1).state_dict())
