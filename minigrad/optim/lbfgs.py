@@ -97,8 +97,8 @@ class LBFGS(DeclaredOptimizer, also=""):
             )
         if len(self.param_groups) != 1:
             raise AssertionError(
-                f"Expected exactly one param_group, but got {len(self.param_groups)}: LBFGS treats all parameters alike. "
-                "To fix it, pass all of them when you make the optimizer."
+                f"Expected exactly one param_group, but got {len(self.param_groups)}: LBFGS treats all parameters "
+                "alike. To fix it, pass all of them when you make the optimizer."
             )
         with modes.no_grad():
             return self._run(closure)
