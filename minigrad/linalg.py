@@ -229,6 +229,16 @@ def lu_unpack(
             [0.5000, 1.0000]])
     """
     m, k, z = LU_data.shape[-2], min(LU_data.shape[-2:]), LU_data
+    if LU_pivots.dtype != np.int32:
+        raise RuntimeError(
+            f"lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not {LU_pivots.dtype}. "
+            "To fix it, pass both results of linalg.lu_factor."
+        )
+    if np.any((LU_pivots.array < 1) | (LU_pivots.array > m)):
+        raise RuntimeError(
+            f"pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, here {m}. Did you properly pass "
+            "the result of lu_factor? Pivots given to lu_solve must all be greater or equal to 1."
+        )
     P = L = U = z.new_zeros(0)
     if unpack_data:
         L = z[..., :k].tril(-1) + wrap(np.eye(m, k, dtype=z.dtype))
@@ -246,7 +256,7 @@ def lu_unpack(
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
-    """The solution X of A @ X = B from lu_factor(A); of X @ A = B if left is False; of A.T if adjoint.
+    """The solution X of A @ X = B from lu_factor(A); of X @ A = B if left is False; of A.mH if adjoint.
 
     >>> A = minigrad.tensor([[1.0, 3.0], [2.0, 4.0]])
     >>> lu_solve(*lu_factor(A), A @ minigrad.tensor([[1.0], [2.0]]))
@@ -254,11 +264,11 @@ def lu_solve(
             [2.]])
     """
     if not left:
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     P, L, U = lu_unpack(LU, pivots)
     if adjoint:
-        y = solve_triangular(U.mT, B, upper=False)
-        return P @ solve_triangular(L.mT, y, upper=True, unitriangular=True)
+        y = solve_triangular(U.mH, B, upper=False)
+        return P @ solve_triangular(L.mH, y, upper=True, unitriangular=True)
     y = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
     return solve_triangular(U, y, upper=True)
 
@@ -427,18 +437,23 @@ def svdvals(A: Tensor) -> Tensor:
 
 
 @takes_out
-def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd:
     """The singular value decomposition: U, S and Vh with A = U @ diag(S) @ Vh.
 
     A        (..., m, n)
     returns  U (..., m, k), S (..., k) in descending order, Vh (..., k, n), where k = min(m, n);
              with full_matrices, U (..., m, m) and Vh (..., n, n)
+    driver   None: in PyTorch, it chooses among GPU libraries
 
     The vectors that full_matrices adds are not unique and have no gradient.
 
     >>> svd(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]])).S
     tensor([3., 2.])
     """
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     U, S, V = svd_of(checked_square("svd", A, must=False), full_matrices)
     return linalg_svd(U, S, named(V.mT, "LinalgSvdBackward0"))
 
@@ -798,12 +813,14 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             f"linalg.vander supports floating point, complex, and integer tensors, but got {torch_name(x.dtype)}"
         )
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
+    if n <= 1:
+        raise RuntimeError(f"N must be greater than 1: linalg.vander would have {n} columns.")
     x = x.long() if x.dtype.kind in "iub" else x
     axis = x.ndim
     powers = [x.new_ones(x.shape)]
     for _ in range(n - 1):
         powers.append(powers[-1] * x)
-    z: Tensor = ops.stack(*powers[:n], axis=axis)
+    z: Tensor = ops.stack(*powers, axis=axis)
     return z if x.ndim else z.unsqueeze(0)
 
 

@@ -121,6 +121,8 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
     n, old = math.prod(shape), x.memory()
+    if math.prod(filter(None, shape)) * x.dtype.itemsize >= 2**63:
+        raise RuntimeError(f"Stride calculation overflowed: the sizes {list(shape)} are too large.")
     if n <= old.size and old.flags.c_contiguous:
         array = old.reshape(-1)[:n].reshape(shape)
     elif x._base is not None:

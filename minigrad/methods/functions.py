@@ -208,6 +208,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """
     if isinstance(equation, str) and len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
+    if not operands:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)
         terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]

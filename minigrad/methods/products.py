@@ -424,9 +424,14 @@ def decomposed(op: Op, why: str, problem: Callable[[Any], int], A: Base, *operan
     except RuntimeError as error:
         if not any(word in str(error) for word in ("Singular", "definite", "converge")):
             raise
-    rows = [problem(a) for a in A.array.reshape(-1, *A.shape[-2:])]
+    rows = [problem(a) for a in stacked(A.array)]
     at = builtins.next((k for k, row in enumerate(rows) if row), 0)
     raise LinAlgError(why.format(f"(Batch element {at}): " if A.ndim > 2 else "", rows[at]))
+
+
+def stacked(a: Array) -> Array:
+    """A batch of matrices with a single batch axis, of size 1 for a single matrix."""
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
 
 
 def eliminated(a: Array) -> tuple[Array, Array]:
@@ -461,7 +466,7 @@ def factored_by_rows(name: str, x: Any, pivot: bool) -> tuple[Any, Any]:
         raise RuntimeError(
             f"linalg.{name}: minigrad has no gradient of L and U. To fix it, use linalg.solve or slogdet, or pass A.detach()."
         )
-    pairs = [eliminated(a) for a in x.array.reshape(-1, *x.shape[-2:])]
+    pairs = [eliminated(a) for a in stacked(x.array)]
     pivots = np.array([p for _, p in pairs], np.int32).reshape(*x.shape[:-2], builtins.min(x.shape[-2:]))
     return x._constant(np.array([u for u, _ in pairs], x.dtype).reshape(x.shape)), x._constant(pivots)
 

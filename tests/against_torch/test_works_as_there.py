@@ -391,6 +391,8 @@ LU = {
     "of no rows": lambda m, x: [*m.linalg.lu_factor(m.ones(0, 2, 3)), *m.linalg.lu(m.ones(0, 2, 2))],
     "one of both": lambda m, x: [m.lu_unpack(*m.linalg.lu_factor(m.tensor(SQUARES)), *part)[k] for k, part in ((0, (False,)), (2, (True, False)))],
     "solved": lambda m, x: [m.linalg.lu_solve(*m.linalg.lu_factor(m.tensor(SQUARES)), m.tensor(SQUARES[::-1].copy()), left=left, adjoint=adjoint).round(decimals=9) for left in (True, False) for adjoint in (True, False)],
+    "of no columns": lambda m, x: [*m.linalg.lu_factor(m.ones(2, 0, 0)), *m.linalg.lu(m.ones(3, 0))],
+    "solved, complex": lambda m, x: [m.linalg.lu_solve(*m.linalg.lu_factor(m.tensor(SQUARES * (1 + 2j))), m.tensor(SQUARES * (2 - 1j) + 1j), left=left, adjoint=adjoint).round(decimals=9) for left in (True, False) for adjoint in (True, False)],
     "singular": lambda m, x: m.linalg.lu(m.ones(3, 3)), "singular, to solve with": lambda m, x: m.linalg.lu_factor(m.ones(3, 3)),
     "of a vector": lambda m, x: m.lu(x[0]), "without exchanges": lambda m, x: m.lu(x, pivot=False),
 }  # fmt: skip
