@@ -201,7 +201,7 @@ class Geometric(_Binary):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (self.probs > 0).all():
+        if "probs" in self.__dict__ and not (self.probs > 0).all():  # logits give no zeros
             raise ValueError(
                 f"Expected parameter probs of distribution {self!r} to be positive but found invalid "
                 f"values:\n{self.probs}"

@@ -334,6 +334,7 @@ def test_they_print_as_in_pytorch():
         lambda m: m.distributions.Binomial(2, 0.5),
         lambda m: m.distributions.StudentT(3.0),
         lambda m: m.distributions.Gumbel(0.0, 1.0),
+        lambda m: m.distributions.Geometric(logits=0.5),
         lambda m: mixed(m, m.zeros(2), m.zeros(2), 1.0),
         lambda m: m.distributions.RelaxedBernoulli(m.tensor(1.0), 0.5),
     ):
