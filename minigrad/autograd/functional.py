@@ -107,6 +107,7 @@ def jacobian(
     """
     _check_options(strategy, strict, vectorize, "jacobian")
     if strategy == "forward-mode":
+        _refuse_in_a_transform("jacobian", create_graph)
         return _detach_unless(_forward_jacobian(func, inputs), create_graph)
     xs, value, outputs = _run(func, inputs, "jacobian", create_graph, strict)
     blocks = []
@@ -203,12 +204,23 @@ def _run(
 ) -> tuple[Tensors, Any, Tensors]:
     """Run func on copies of the inputs. Returns the copies, the result, and the result as a tuple."""
     xs = _tuple(inputs, "inputs", name)
+    _refuse_in_a_transform(name, create_graph)
     with modes.enable_grad():
         xs = _copies(xs, create_graph)
         value = func(*xs)
     outputs = _tuple(value, "outputs of the user-provided function", name)
     _refuse_constant(strict, outputs, NOT_RECORDED)
     return xs, value, outputs
+
+
+def _refuse_in_a_transform(name: str, create_graph: bool) -> None:
+    """Raise RuntimeError where func.grad or the like would take the result for a constant, with derivative 0."""
+    if modes.state.transformed and not create_graph:
+        raise RuntimeError(
+            f"You are attempting to call torch.autograd.functional.{name} inside of a function being transformed by a "
+            "functorch transform (func.grad, vjp, jvp, ...), and its result would have no gradient. To fix it, use "
+            "func.jacrev, func.hessian, func.vjp or func.jvp instead, or pass create_graph=True."
+        )
 
 
 def _refuse_constant(strict: bool, tensors: Sequence[Tensor], otherwise: str) -> None:

@@ -170,7 +170,7 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     connected = modes.state.recording
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
-        result = func(*build(inputs))
+        result = _run(func, build(inputs))
     result, aux = result_and_aux(result, has_aux, api)
     aux = replaced(aux, lambda z: settled(z, inputs, connected))
     outputs, rebuild = flatten(result)
@@ -180,6 +180,15 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
                 f"{api}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {z.dtype}"
             )
     return inputs, build, outputs, rebuild, aux
+
+
+def _run(func: Func, args: Sequence[Any]) -> Any:
+    """func(*args), during which `autograd.functional` refuses to compute results without a graph."""
+    outer, modes.state.transformed = modes.state.transformed, True
+    try:
+        return func(*args)
+    finally:
+        modes.state.transformed = outer
 
 
 def passes_back(
@@ -375,8 +384,8 @@ def jvp(
     what = "Expected primals and tangents to only contain Tensors, got {}"
     only_tensors(flatten((primals, tangents), object)[0], f"{api}: {what}")
     with dual_level():
-        result = func(*build([make_dual(x, v) for x, v in zip(values, directions, strict=True)]))
-        result, aux = result_and_aux(result, has_aux, api)
+        duals = [make_dual(x, v) for x, v in zip(values, directions, strict=True)]
+        result, aux = result_and_aux(_run(func, build(duals)), has_aux, api)
         outputs, rebuild = flatten(result)
         pairs = [unpack_dual(z) for z in outputs]
     if strict and any(t is None for _, t in pairs):
