@@ -144,6 +144,8 @@ LENGTHS = [
     lambda m, d: [[b[0].tolist(), b[1]] for b in d.DataLoader(d.StackDataset(range(3), "abc"), 2)],
     lambda m, d: d.StackDataset(a=range(3), b="abc")[-1],
     lambda m, d: len(d.StackDataset(a=range(3))),
+    lambda m, d: d.StackDataset(d.Subset("abc", [2, 0, 1]), range(3)).__getitems__([2, 0]),
+    lambda m, d: d.StackDataset(a=d.Subset("abc", [2, 0, 1]), b=range(3)).__getitems__([2, 0]),
     lambda m, d: [len(s) for s in d.random_split(range(10), [0.45, 0.35, 0.2])],
     lambda m, d: d.Subset(m.arange(9), [1, 5, 7])[[0, 2]].tolist(),
     lambda m, d: d.TensorDataset(m.arange(9), m.ones(9))[2:4][0].tolist(),

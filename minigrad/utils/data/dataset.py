@@ -169,6 +169,18 @@ class StackDataset(Dataset[Any]):
             return {name: part[index] for name, part in self.datasets.items()}
         return tuple(part[index] for part in self.datasets)
 
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """The examples at these indices. A dataset with a `__getitems__` of its own is asked once."""
+        named = isinstance(self.datasets, dict)
+        parts = self.datasets.values() if isinstance(self.datasets, dict) else self.datasets
+        columns = [_examples_at(part, indices) for part in parts]
+        for column in columns:
+            if len(column) != len(indices):
+                raise ValueError(
+                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}"
+                )
+        return [dict(zip(self.datasets, row)) if named else row for row in zip(*columns)]
+
     def __len__(self) -> int:
         return self._length
 
