@@ -159,6 +159,14 @@ def materialized(m):
     return [h, *m.autograd.grad((g + h).sum(), (x, y), materialize_grads=True)]
 
 
+def derivatives(m, f):
+    x = m.tensor([1.5, 2.0], requires_grad=True)
+    found = [f(x)]
+    while found[-1].requires_grad and len(found) < 5:
+        found += m.autograd.grad(found[-1].sum(), x, create_graph=True)
+    return [str(z) for z in found]
+
+
 def without_recording(m):
     with m.no_grad():
         return m.nn.Parameter(m.ones(2)).numpy().tolist()
@@ -250,6 +258,11 @@ FUNCTIONS = {
     "setup_context, default": lambda m, x: applied(m), "setup_context, position": lambda m, x: applied(m, 3),
     "setup_context, name": lambda m, x: applied(m, p=3), "one name": lambda m, x: times(m, 3.0, y=x), "two names": lambda m, x: times(m, y=3.0, x=x),
     "materialized": lambda m, x: materialized(m),
+}  # fmt: skip
+# Derivatives of powers, until one has no history.
+DERIVATIVES = {
+    name: lambda m, x, f=f: derivatives(m, f)
+    for name, f in {"square": lambda x: x.square(), "power": lambda x: x**2, "floats": lambda x: x.pow(2.0), "cube": lambda x: x**3, "one": lambda x: x**1, "product": lambda x: x * x, "root": lambda x: x**0.5}.items()
 }  # fmt: skip
 # A tensor that holds one number in place of the number: n_classes = y.max() + 1
 HELD = {
@@ -521,7 +534,7 @@ DRAWN = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("products", PRODUCTS), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("LU", LU), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
+                         ("named", NAMED), ("function", FUNCTIONS), ("derivative", DERIVATIVES), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("LU", LU), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
     for name, case in cases.items()
 }  # fmt: skip
 
