@@ -1,7 +1,7 @@
 """Distributions of vectors: MultivariateNormal, and Independent for vectors of independent entries."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +9,21 @@ import numpy as np
 from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, kl_divergence, standard_normal
-from minigrad.distributions.utils import _sum_rightmost
+from minigrad.distributions.utils import _sum_rightmost, lazy_property
 from minigrad.linalg import inv, solve_triangular
 from minigrad.methods.methods_as_functions import cholesky
 
 __all__ = ["Independent", "MultivariateNormal"]
+
+
+def _from_factor(matrix: Callable[[Tensor], Tensor]) -> lazy_property:
+    """A property of MultivariateNormal, computed from the factor L and expanded to its batches."""
+
+    def compute(self: Any) -> Tensor:
+        lower = matrix(self._unbroadcasted_scale_tril)
+        return lower.expand((*self._batch_shape, *self._event_shape * 2))
+
+    return lazy_property(compute)
 
 
 class MultivariateNormal(Distribution):
@@ -72,14 +82,10 @@ class MultivariateNormal(Distribution):
             given_covariance = name == "covariance_matrix"
             self._unbroadcasted_scale_tril = cholesky(matrix if given_covariance else inv(matrix))
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute the two matrices that were not passed."""
-        if name not in ("covariance_matrix", "precision_matrix", "scale_tril"):
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        matrix = lower = self._unbroadcasted_scale_tril
-        if name != "scale_tril":
-            matrix = lower @ lower.mT if name == "covariance_matrix" else inv(lower @ lower.mT)
-        return matrix.expand((*self._batch_shape, *self._event_shape * 2))
+    # Those of the three matrices that were not passed are computed on first access.
+    scale_tril: Any = _from_factor(lambda lower: lower)
+    covariance_matrix: Any = _from_factor(lambda lower: lower @ lower.mT)
+    precision_matrix: Any = _from_factor(lambda lower: inv(lower @ lower.mT))
 
     @property
     def mean(self) -> Tensor:
@@ -122,7 +128,9 @@ class MultivariateNormal(Distribution):
             raise ValueError(
                 "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
             )
-        relative = solve_triangular(q.scale_tril, self.scale_tril, upper=False)
+        relative = solve_triangular(
+            q._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril, upper=False
+        )
         squares = relative.square().sum((-2, -1)) + q._mahalanobis(q.loc - self.loc)
         return q._half_log_det() - self._half_log_det() + 0.5 * (squares - self.event_shape[0])
 

@@ -353,6 +353,21 @@ def test_what_is_computed_from_the_parameter_is_kept_and_printed(kind):
         assert repr(ours).replace("minigrad", "torch") == repr(theirs)
 
 
+def test_matrices_of_a_multivariate_normal_are_kept_and_printed():
+    names = ["covariance_matrix", "precision_matrix", "scale_tril"]
+    for given in names:
+        ours, theirs = (
+            m.distributions.MultivariateNormal(m.zeros(3, 2), **{given: m.tensor([[2.0, 0], [0.5, 1]])}, validate_args=False)
+            for m in (minigrad, torch)
+        )  # fmt: skip
+        for other in names:
+            assert repr(ours.expand((4, 3))).replace("minigrad", "torch") == repr(
+                theirs.expand((4, 3))
+            )
+            assert getattr(ours, other) is getattr(ours, other)
+            assert getattr(theirs, other) is getattr(theirs, other)
+
+
 @every_kind
 def test_modes_and_what_can_be_enumerated_agree(name):
     make, parameters, _ = KINDS[name]
