@@ -227,6 +227,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn.modules.utils import _pair
     from minigrad.nn.parameter import UninitializedParameter
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
+    from minigrad.nn.utils.convert_parameters import _check_param_device, parameters_to_vector
     from minigrad.nn.utils.spectral_norm import spectral_norm as from_its_module
     from minigrad.optim.optimizer import ParamsT, _params_t
     from minigrad.overrides import has_torch_function, is_tensor_like
@@ -253,6 +254,8 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert from_its_module is nn.utils.spectral_norm is minigrad.nn.utils.spectral_norm
     assert ParamsT is _params_t and _collate_fn_t and not minigrad._dynamo.is_compiling()
     assert _get_activation_fn("gelu") is nn.functional.gelu
+    assert parameters_to_vector is nn.utils.parameters_to_vector
+    assert _check_param_device(first, None) == _check_param_device(first, -1) == -1
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
     assert minigrad.equal(probs_to_logits(minigrad.tensor([0.5]), True), minigrad.zeros(1))

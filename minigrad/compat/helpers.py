@@ -69,6 +69,15 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+def _check_param_device(param: Tensor, old_param_device: Any) -> int:
+    """-1, PyTorch's number of the CPU, on which all parameters are.
+
+    >>> _check_param_device(minigrad.ones(2), None)
+    -1
+    """
+    return -1
+
+
 def _assert(condition: Any, message: str) -> None:
     """`assert condition, message`, which PyTorch can trace.
 
