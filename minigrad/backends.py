@@ -42,7 +42,13 @@ class Backend:
 
 cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)
 cuda = Backend(
-    matmul=Backend(allow_tf32=False), preferred_linalg_library=lambda backend=None: "default"
+    matmul=Backend(allow_tf32=False),
+    preferred_linalg_library=lambda backend=None: "default",
+    sdp_kernel=Backend().flags,  # kernels of scaled_dot_product_attention
+    **{
+        f"enable_{name}_sdp": lambda enabled: None
+        for name in ("cudnn", "flash", "math", "mem_efficient")
+    },
 )
 # PyTorch's fast path of Transformer layers, which minigrad does not have.
 mha = Backend(get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)

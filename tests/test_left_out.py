@@ -218,10 +218,12 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.functional import F, Tensor
     from minigrad.nn import _reduction
     from minigrad.nn.common_types import _size_2_t
+    from minigrad.nn.functional import _Reduction
     from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
     from minigrad.nn.modules.conv import _ConvNd
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
     from minigrad.nn.modules.module import _IncompatibleKeys
+    from minigrad.nn.modules.normalization import _shape_t
     from minigrad.nn.modules.rnn import RNNCellBase
     from minigrad.nn.modules.transformer import _get_activation_fn, _get_clones
     from minigrad.nn.modules.utils import _pair
@@ -249,12 +251,12 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     first, second = _get_clones(nn.Linear(2, 2), 2)
     assert first.weight is not second.weight and _pair(3) == (3, 3)
     assert isinstance(minigrad.ones(2).untyped_storage(), UntypedStorage) and TypedStorage
-    assert is_tensor_like(minigrad.ones(1)) and _size_2_t and _dtype and isinstance(2, _Number)
+    assert is_tensor_like(minigrad.ones(1)) and _size_2_t and _shape_t and isinstance(2, _Number)
     assert issubclass(nn.LSTMCell, RNNCellBase)
     assert from_its_module is nn.utils.spectral_norm is minigrad.nn.utils.spectral_norm
-    assert ParamsT is _params_t and _collate_fn_t and not minigrad._dynamo.is_compiling()
+    assert ParamsT is _params_t and _collate_fn_t and _dtype and not minigrad._dynamo.is_compiling()
     assert _get_activation_fn("gelu") is nn.functional.gelu
-    assert parameters_to_vector is nn.utils.parameters_to_vector
+    assert parameters_to_vector is nn.utils.parameters_to_vector and _Reduction is _reduction
     assert _check_param_device(first, None) == _check_param_device(first, -1) == -1
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
@@ -293,6 +295,10 @@ def test_what_has_nothing_to_do_here_does_nothing():
     assert minigrad._C._debug_only_are_vmap_fallback_warnings_enabled() is False
     with nn.attention.sdpa_kernel([nn.attention.SDPBackend.MATH]):
         minigrad._assert(True, "never shown")
+    with minigrad.backends.cuda.sdp_kernel(enable_flash=True):
+        minigrad.backends.cuda.enable_flash_sdp(False)
+    minigrad.mps.manual_seed(0)
+    minigrad.xpu.manual_seed_all(0)
     with minigrad.backends.cudnn.flags(enabled=False):
         assert not minigrad.backends.cudnn.enabled
     assert minigrad.backends.cudnn.enabled

@@ -30,6 +30,7 @@ _size_any_t = _size_1_t = _size_2_t = _size_3_t = _size_4_t = _size_5_t = _size_
 )
 _size_any_opt_t = _size_2_opt_t = _size_3_opt_t = int | tuple[int | None, ...] | None
 _ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
+_shape_t = int | Sequence[int]
 _dtype, _device, _size, _int, _float, _bool = dtypes.dtype, device, Sequence[int], int, float, bool
 MAP_LOCATION = Any
 string_classes = (str, bytes)

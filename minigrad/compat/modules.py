@@ -123,13 +123,15 @@ WITHOUT_EFFECT = {
     "jit.is_scripting jit.is_tracing onnx.is_in_onnx_export": "compat.helpers.never",
     "_C._debug_only_are_vmap_fallback_warnings_enabled": "compat.helpers.never",
     "_C._debug_only_display_vmap_fallback_warnings": "compat.helpers.nothing",
-    "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset": "compat.helpers.nothing",
+    "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset mps.manual_seed xpu.empty_cache "
+    "xpu.manual_seed xpu.manual_seed_all": "compat.helpers.nothing",
     "autograd.profiler.record_function profiler.record_function": "compat.helpers.record_function",
     "Future": "futures.Future",
     "SymBool SymFloat SymInt": "compat.helpers.UnknownSize",
     "jit.script jit.script_method jit.trace": "compat.helpers.not_compiled",
     "jit.ScriptModule": "nn.module.ScriptModule",
     "jit.annotate": "compat.helpers.annotated",
+    "nn.functional._Reduction": "nn._reduction",
     "nn.functional.grad": "nn.grad",
 }
 NOTHING_TO_DO = _by_name(WITHOUT_EFFECT)
