@@ -227,12 +227,12 @@ def pow(x, y, *, out=None):
 def _pow_dx(g, x, y):
     n = as_number(y)
     if n is not None:
-        return g * 0 if n == 0 else g * (linear(x) * 2) if n == 2 else g * (x ** (n - 1) * n)
+        return g * 0 if n == 0 else g * (first_power(x) * 2) if n == 2 else g * (x ** (n - 1) * n)
     zero = y == 0
     return g * np.where(zero, y * 0, y) * x ** (np.where(zero, y * 0, y - 1))
 
 
-def linear(x):
+def first_power(x):
     """x, in derivatives of derivatives as x ** 1, so that its derivative 1 depends on x, as in PyTorch."""
     return x**1 if getattr(x, "requires_grad", False) else x
 
@@ -262,7 +262,7 @@ def square(x, *, out=None):
     return np.square(x if x.dtype.kind != "b" else x.astype(np.int64), out=out)
 
 
-square.vjp(x=lambda g, x: g * (linear(x) * 2))
+square.vjp(x=lambda g, x: g * (first_power(x) * 2))
 
 
 @elementwise(np.sqrt, result="float")
