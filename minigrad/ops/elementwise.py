@@ -226,6 +226,8 @@ def pow(x, y, *, out=None):
 
 def _pow_dx(g, x, y):
     n = as_number(y)
+    if n == 1 and not getattr(x, "requires_grad", False):
+        return g
     if n is not None:
         return g * 0 if n == 0 else g * (first_power(x) * 2) if n == 2 else g * (x ** (n - 1) * n)
     zero = y == 0
