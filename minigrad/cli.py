@@ -7,6 +7,7 @@ Only this module imports Typer and Rich, so `import minigrad` needs only NumPy.
 import importlib.util
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -47,8 +48,19 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The entry point of the `minigrad` command."""
+    """The entry point of the `minigrad` command.
+
+    SIGTERM, and SIGHUP from a terminal that is closed, stop it as Ctrl-C does, so that it removes its temporary files.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
     app()
+
+
+def _interrupt(*signalled: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _print_version(wanted: bool) -> None:

@@ -363,6 +363,31 @@ def test_processes_of_a_killed_run_end_with_it(author, submitted, tmp_path, tier
     assert pids and not any(_command(p) for p in pids)
 
 
+def test_a_run_that_is_terminated_leaves_no_temporary_files(author, submitted, tmp_path, tier):
+    folder, temporary = submitted("zero_sleeps"), tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author]
+    command += ["--isolation", tier, "-o", tmp_path / "out"]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    started = set()
+    while process.poll() is None and not any("grading.run.recorder" in name for name in started):
+        started = {_command(p) for p in figures._descendants(process.pid)}
+        time.sleep(0.05)
+    time.sleep(1)
+    used = list(temporary.iterdir())
+
+    process.terminate()
+
+    assert "Stopped. To continue, give the same command again." in process.communicate()[1]
+    assert process.returncode == 130
+    assert used and not list(temporary.iterdir())
+
+
 def _command(pid):
     try:
         with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:

@@ -26,11 +26,14 @@ REPEATABLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSE
 def _run_python(
     folder: Path, *arguments: str, environment: Mapping[str, str] = {}, seconds: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run this Python in a folder, without importing from there. Raises TimeoutExpired."""
+    """Run this Python in a folder, without importing from there. Raises TimeoutExpired.
+
+    Its temporary files are in the folder, too, and are removed with it.
+    """
     return subprocess.run(
         [sys.executable, "-P", *arguments],
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, "TMPDIR": str(folder), **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

@@ -15,9 +15,11 @@ import ctypes
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -46,11 +48,15 @@ Reply = AnswersDocument | str  # to a job: the answers, or why the machine could
 
 
 class RecorderProcess:
-    """A recorder process, started when it is first needed."""
+    """A recorder process, started when it is first needed.
+
+    It is killed, so it could not remove its temporary files: they are in a folder that is removed with it.
+    """
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.jobs = 0
+        self.folder: str | None = None
 
     def record(self, job: Job) -> AnswersDocument:
         """Record a job. If the process is lost twice, return a document that says so.
@@ -92,13 +98,16 @@ class RecorderProcess:
 
     def _start(self) -> None:
         self.stop()
+        self.folder = tempfile.mkdtemp(prefix="mg-recorder-")
+        os.chmod(self.folder, 0o755)  # kernels may run as another user
+        own = {"TMPDIR": self.folder, **ONE_THREAD}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.run.recorder"],
             cwd="/",  # not the submissions' folder: IPython imports from the current folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **tested(), **temporary_images(), **ONE_THREAD},
+            env={**os.environ, **tested(), **temporary_images(), **own},
         )
         _started.append(self)
 
@@ -109,6 +118,9 @@ class RecorderProcess:
             process.kill()
             with suppress(OSError), process:  # closes the pipes, and waits for the process
                 pass
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = None
 
 
 def record_job(job: Job) -> AnswersDocument:
