@@ -158,6 +158,21 @@ def test_a_long_loop_over_a_network_is_a_document_of_less_than_a_megabyte():
     assert sum(v["size"] for v in whole if v["size"] > 64) > 5_000  # of the others, the first 64
 
 
+def test_gradients_have_names_in_a_loop_that_drops_them():
+    net = minigrad.nn.Linear(2, 1)
+    with minigrad.record() as tape:
+        for _ in range(2):
+            net(minigrad.ones(3, 2)).sum().backward()
+            with minigrad.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+    products = [n.expression for n in tape.shown().nodes if n.op == "mul"]
+
+    assert products[:2] == ["0.1 * net.weight.grad", "0.1 * net.bias.grad"]
+    assert products[2:] == ["0.1 * net.weight.grad#2", "0.1 * net.bias.grad#2"]
+
+
 def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
     w = minigrad.tensor(4.0, requires_grad=True)
     with minigrad.record("by hand") as tape:
@@ -175,6 +190,7 @@ def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
     assert labels == ["w v59"] and tape.svg() and "1 leaf" in tape.text()
     texts = [s.text for s in found.steps[iteration.step - 1 : iteration.until]]
     assert texts[0].startswith("sub#60 = w - 1") and texts[-1].startswith("w -= ")
+    assert "mul#60 = 0.1 * w.grad was computed" in texts[-2]
 
 
 def test_an_iteration_whose_steps_are_made_by_hooks_ends_after_the_pass():

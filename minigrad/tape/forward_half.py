@@ -149,7 +149,8 @@ class ForwardHalf(Identities):
         if op.name == "convolution" and operand.shape == (0,):  # no bias
             return Input(None, constant="None")
         if self._is_number(operand):
-            return Input(None, constant=constant_text(operand.array))
+            name = self._gradient_of(operand)
+            return Input(None, constant=name or constant_text(operand.array))
         return self.input(operand, overwritten)
 
     def _read(self, array: Any, read: list[Input]) -> str:

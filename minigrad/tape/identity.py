@@ -17,7 +17,16 @@ from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import in_constructor
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Backward, Call, Entry, Input, Iteration, TensorVersion
+from minigrad.tape.events import (
+    Backward,
+    Call,
+    Entry,
+    Input,
+    Iteration,
+    TensorVersion,
+    Update,
+    WrittenTensor,
+)
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
@@ -146,6 +155,24 @@ class Tensors(ABC):
                 entry.results.append(self.version(tensor, key))
                 self._latest[key] = (number, output)
 
+    def written(
+        self, tensor: Any, before: int, g: Snapshot | None, update: Update
+    ) -> WrittenTensor:
+        """Add an entry for a parameter that an optimizer's step wrote to; `before` is its earlier version."""
+        key = self.number(tensor)
+        if key not in self._latest:  # new on the tape: a user-defined optimizer wrote to it
+            self._add_leaf(tensor, key, overwritten=True)
+        was, output = self._latest[key]
+        made, now = self.entries[was], self.version(tensor, key)
+        if output < len(made.results) and made.results[output].version == now.version:
+            return WrittenTensor(was, was, g)  # its ops were recorded one by one
+        entry = Entry("leaf", inputs=[Input(was, output, before)], results=[now])
+        entry.inplace, entry.place, entry.update = True, update.place, update.call
+        entry.backward, entry.queue_key = made.backward, made.queue_key
+        self._latest[key] = (len(self.entries), 0)
+        self.entries.append(entry)
+        return WrittenTensor(was, len(self.entries) - 1, g)
+
 
 class Identities(Tensors):
     """The recording so far, and the minigrad tensors in it."""
@@ -229,10 +256,8 @@ class Identities(Tensors):
         """Find names for tensors in the user's namespace."""
         for own in self.engines:
             for name, tensor in tensors_in(self.namespace(), own.kind):
-                grad = None
-                with suppress(RuntimeError):  # PyTorch refuses to read some views: see tape/torch
-                    grad = tensor.grad if tensor.is_leaf else None
-                for known, path in ((own.known(tensor), name), (own.known(grad), f"{name}.grad")):
+                pairs = (own.known(tensor), name), (own.known(_grad_of(tensor)), f"{name}.grad")
+                for known, path in pairs:
                     if known is not None:
                         self.names.setdefault(known, path)
 
@@ -244,10 +269,26 @@ class Identities(Tensors):
         if key in self.names or key in self._sought:
             return
         self._sought.add(key)
-        if (name := self._variable_of(tensor)) is not None:
+        name = self._variable_of(tensor) or self._gradient_of(tensor)
+        if name is not None:
             self.names[key] = name
 
     def _variable_of(self, thing: Any) -> str | None:
         """The user's first variable that holds this object."""
         variables = self.namespace().items()
         return next((n for n, v in variables if v is thing and not n.startswith("_")), None)
+
+    def _gradient_of(self, tensor: Any) -> str | None:
+        """ "w.grad", if this is the gradient of the user's variable w."""
+        for own in self.engines:
+            for name, leaf in self.namespace().items():
+                if isinstance(leaf, own.kind) and _grad_of(leaf) is tensor:
+                    known = own.known(leaf)
+                    return f"{name if known is None else self.names.get(known, name)}.grad"
+        return None
+
+
+def _grad_of(tensor: Any) -> Any:
+    """The gradient of a leaf."""
+    with suppress(RuntimeError):  # PyTorch refuses to read some views: see tape/torch
+        return tensor.grad if tensor.is_leaf else None

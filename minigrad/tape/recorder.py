@@ -33,7 +33,7 @@ from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
-from minigrad.tape.events import Backward, Entry, HookRan, Input, NodeRun, Update, WrittenTensor
+from minigrad.tape.events import Backward, Entry, HookRan, NodeRun, Update, WrittenTensor
 from minigrad.tape.forward_half import ForwardHalf, counters
 from minigrad.tape.snapshot import Snapshot, maybe
 
@@ -186,44 +186,30 @@ class Recorder(ForwardHalf):
     def _add_update(self, update: Update, before: Before) -> None:
         for tensor, version, g in before:
             if update.kind == "step" and self.version_of(tensor) != version:
-                update.written.append(self._written(tensor, version, g, update))
+                update.written.append(self.written(tensor, version, g, update))
             elif update.kind == "zero_grad" and g is not None:
                 known = self.known(tensor)
                 entry = None if known is None else self._latest.get(known, (None, 0))[0]
                 update.written.append(WrittenTensor(entry, None, g))
                 if entry is not None:
                     self._grads[entry] = maybe(tensor.grad)
+        self.add_update(update)
+
+    def add_update(self, update: Update) -> None:
+        """Append an update that has ended."""
         update.reached = len(self.entries)
         self.events.append(("update", len(self.updates), 0))
         self.updates.append(update)
 
-    def _written(
-        self, tensor: Tensor, version: int, g: Snapshot | None, update: Update
+    def written(
+        self, tensor: Tensor, before: int, g: Snapshot | None, update: Update
     ) -> WrittenTensor:
-        """The new entry of a parameter that was written to."""
-        key = self.number(tensor)
-        if key not in self._latest:  # new on the tape: a user-defined optimizer wrote to it
-            self._add_leaf(tensor, key, overwritten=True)
-        was, output = self._latest[key]
-        made = self.entries[was]
-        if output < len(made.results) and made.results[output].version == self.version_of(tensor):
-            return WrittenTensor(was, was, g)  # its ops were recorded one by one
-        entry = Entry(
-            "leaf",
-            inputs=[Input(was, output, version)],
-            results=[self.version(tensor, key)],
-            inplace=True,
-            place=update.place,
-            backward=made.backward,
-            queue_key=made.queue_key,
-            update=update.call,
-        )
-        self._latest[key] = (len(self.entries), 0)
-        if tensor.node is not None:
-            self._moves(tensor.node, len(self.entries))
-            self._grads[len(self.entries)] = g
-        self.entries.append(entry)
-        return WrittenTensor(was, len(self.entries) - 1, g)
+        """Add an entry for a parameter that was written to; its node now belongs to this entry."""
+        found = super().written(tensor, before, g, update)
+        if tensor.node is not None and found.now is not None and found.now != found.was:
+            self._moves(tensor.node, found.now)
+            self._grads[found.now] = g
+        return found
 
     # ---- nodes and their entries ---------------------------------------------------
 

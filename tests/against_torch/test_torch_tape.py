@@ -249,17 +249,37 @@ def test_looking_for_the_node_of_a_leaf_is_not_on_the_tape():
     assert "view" not in {n.op for n in tape.shown().nodes}
 
 
-def test_gradients_that_a_step_uses_are_named_although_they_are_dropped_after():
+def test_gradients_are_named_although_they_are_dropped_after_a_step():
     w = ones(2)
     optimizer = torch.optim.SGD([w], lr=0.1)
     with minigrad.record() as tape:
         for _ in range(2):
             optimizer.zero_grad()
             (w * w).sum().backward()
+            w.grad.abs()
             optimizer.step()
         optimizer.zero_grad()
-    steps = [n.expression for n in tape.shown().nodes if n.op == "sgd_step"]
-    assert steps == ["w.sgd_step_(w.grad)", "w.sgd_step_(w.grad#2)"]
+    found = [n.expression for n in tape.shown().nodes if n.op == "abs"]
+    assert found == ["abs(w.grad)", "abs(w.grad#2)"]
+
+
+def test_the_step_of_an_optimizer_writes_the_next_versions_and_ends_an_iteration():
+    net = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with minigrad.record() as tape:
+        for _ in range(5):
+            optimizer.zero_grad()
+            net(torch.ones(3, 2)).sum().backward()
+            optimizer.step()
+    found = tape.shown()
+
+    written = [n for n in found.nodes if n.updated]
+    assert len(written) == 10 and {n.updated for n in written} == {"optimizer.step()"}
+    assert {(n.kind, n.backward, len(n.inputs)) for n in written} == {("leaf", "AccumulateGrad", 1)}
+    assert found.steps[-1].text == (
+        "optimizer.step() (SGD, lr 0.1) wrote to 2 parameters: net.weight v5 → v6, net.bias v5 → v6."
+    )
+    assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "step 5 of 5"
 
 
 def test_in_torch_func_operations_are_recorded_and_no_pass():
@@ -277,12 +297,9 @@ def test_hooks_are_seen_with_the_gradients_before_and_after():
     assert "A hook ran after .grad had been added to." in said and "retains its gradient" in said
 
 
-def test_a_block_without_gradients_is_a_stop_and_a_step_is_one_operation():
+def test_a_block_without_gradients_is_a_stop():
     tape, _ = recorded(PROGRAMS["no_grad_blocks"])
     assert [n.stop for n in tape.shown().nodes if n.op == "sub"] == ["no_grad", "no_grad"]
-    tape, _ = recorded(PROGRAMS["mlp_with_adam"])
-    steps = [n for n in tape.shown().nodes if n.op == "adam_step"]
-    assert len(steps) == 8 and all(n.inplace and len(n.inputs) == 2 for n in steps)
 
 
 def test_what_a_checkpoint_computes_again_is_on_the_tape():
@@ -368,7 +385,7 @@ def test_what_the_last_hooks_of_a_leaf_do_comes_after_its_node():
         (w * 3).sum().backward()
     texts = [s["text"] for s in tape.document["steps"]]
 
-    assert texts[-2] == "w.grad is now all 3." and texts[-1].startswith("w.sgd_step_(w.grad) wrote")
+    assert texts[-2] == "w.grad is now all 3." and texts[-1].startswith("descent.step() (SGD,")
 
 
 def test_a_hook_that_writes_past_the_versions_is_seen():

@@ -22,14 +22,17 @@ from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import is_ours, user_line
 from minigrad.core.op import REGISTRY, Op, as_in_pytorch
-from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
+from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, result_of
 from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
+from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.torch.tensors import TorchTensors
+from minigrad.tape.torch.values import snapshot
 
 NOT_SHOWN = (
     "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
 )  # fmt: skip
+Before = list[tuple[torch.Tensor, int, Snapshot | None]]  # as the recorder's
 OPERANDS = ("self", "other", "exponent")  # a number with this name is an operand, not a setting
 
 
@@ -65,7 +68,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.seen, self.recorder = seen, seen.recorder
         self.hidden = 0  # nesting depth of operations that are drawn as one box
-        self.stepping: list[list[tuple[torch.Tensor, int, list[Input]]]] = []  # optimizers' steps
+        self.stepping: list[tuple[Update, Before]] = []  # optimizers' steps
         self.failed: tuple[BaseException, Entry] | None = None
         self._pending: Pending | None = None
         self._calls: list[AbstractContextManager[None]] = []
@@ -240,22 +243,27 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             self._calls.pop().__exit__(None, None, None)
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        """An optimizer's step begins: it is recorded as one operation for each parameter."""
+        """An optimizer's step begins: it is recorded as one update of the parameters."""
         self.look()
-        params = [p for group in optimizer.param_groups for p in group["params"]]
-        given = [p for p in params if p.grad is not None]
-        self.stepping.append([(p, p._version, [*map(self.input, (p, p.grad))]) for p in given])
-        self.recorder.look_up_names()  # zero_grad() may drop the gradients before the next pass
+        kind = type(optimizer).__name__
+        update = Update("step", self.recorder._variable_of(optimizer) or kind, kind, user_line())
+        groups = optimizer.param_groups
+        given = [p for group in groups for p in group["params"] if p.grad is not None]
+        with self.unseen():
+            update.rates = [(float(group["lr"]),) * 2 for group in groups if "lr" in group]
+            before = [(p, self.input(p).version, snapshot(p.grad)) for p in given]
+        self.stepping.append((update, before))
+        self.recorder.look_up_names()
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """The step has ended: record the parameters that it wrote to."""
         self.look()
-        name = f"{type(optimizer).__name__.lower()}_step"
-        for parameter, before, inputs in self.stepping.pop():
-            if parameter._version != before:
-                entry = Entry("op", name, inputs=inputs, inplace=True, stop="no_grad")
-                self._placed(entry)
-                self.seen.add_results(entry, self.seen.add_op(entry), [parameter])
+        update, before = self.stepping.pop()
+        with self.unseen():
+            for parameter, version, g in before:
+                if parameter._version != version:
+                    update.written.append(self.seen.written(parameter, version, g, update))
+        self.recorder.add_update(update)
 
 
 # Tell the compiler to skip our code, and everything that it calls.
