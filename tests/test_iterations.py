@@ -158,6 +158,27 @@ def test_a_long_loop_over_a_network_is_a_document_of_less_than_a_megabyte():
     assert sum(v["size"] for v in whole if v["size"] > 64) > 5_000  # of the others, the first 64
 
 
+def test_a_short_loop_by_hand_has_iterations_and_is_folded_if_they_are_large():
+    x = minigrad.linspace(-1, 1, 5)
+    ws = [minigrad.tensor(float(k), requires_grad=True) for k in range(4)]
+    with minigrad.record() as tape:
+        for _ in range(3):
+            y = ws[0] + ws[1] * x + ws[2] * x**2 + ws[3] * x**3
+            (y - x.sin()).pow(2).sum().backward()
+            with minigrad.no_grad():
+                for w in ws:
+                    w -= 0.1 * w.grad
+                    w.grad = None
+    found = tape.shown()
+
+    assert [i.number for i in found.iterations] == [1, 2, 3] and found.views[0].folded
+    assert [g.title for g in found.groups if g.kind == "iteration"] == [
+        "step 1 of 3",
+        "step 2 of 3",
+        "step 3 of 3",
+    ]
+
+
 def test_gradients_have_names_in_a_loop_that_drops_them():
     net = minigrad.nn.Linear(2, 1)
     with minigrad.record() as tape:

@@ -1,8 +1,7 @@
 """Iterations of a training loop in a recording, and which of them are kept.
 
 An iteration ends after the step of its optimizer, and the steps of schedulers that follow immediately. In a
-long loop without an optimizer, it ends where the loop goes back to an earlier line after a backward
-pass. If there are more than MOST_ITERATIONS iterations, we keep those at both ends and some in between. The
+loop without an optimizer, it ends where the loop goes back to an earlier line after a backward pass. If there are more than MOST_ITERATIONS iterations, we keep those at both ends and some in between. The
 others are left out when the recording ends, so that the page of a tape stays small. Entries that kept
 iterations need are not left out: above all the parameters, which are then several versions later.
 """
@@ -24,7 +23,7 @@ BETWEEN = 8
 def iterations_of(recorder: Recorder) -> list[Iteration]:
     """The iterations of a recording, in order; none if no optimizer stepped twice on one line.
 
-    Without an optimizer, the iterations of a long loop are those of its backward passes.
+    Without an optimizer, the iterations of a loop are those of its backward passes.
     """
     if recorder.iterations:
         return recorder.iterations
@@ -69,12 +68,12 @@ def _after_passes(recorder: Recorder) -> list[int]:
 
 
 def _ends_by_hand(recorder: Recorder, after: list[int]) -> list[int]:
-    """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line.
+    """The ends of iterations in a loop without an optimizer: where it goes back to an earlier line.
 
     after    for each event, the next one outside of a pass: with create_graph, a pass has operations
     """
     places = [b.place for b in recorder.passes]
-    if len(places) <= MOST_ITERATIONS or len({*places}) > 1 or places[0] is None:
+    if len(places) < 2 or len({*places}) > 1 or places[0] is None:
         return []
     file, line = places[0]
     ends, ran = [], False
@@ -84,7 +83,7 @@ def _ends_by_hand(recorder: Recorder, after: list[int]) -> list[int]:
             ends.append(k)
             ran = False
         ran = ran or kind == "end"
-    return [*ends, len(recorder.events)] if len(ends) >= MOST_ITERATIONS else []
+    return [*ends, len(recorder.events)] if len(ends) + 1 == len(places) else []
 
 
 def _with_schedules(recorder: Recorder, k: int) -> int:

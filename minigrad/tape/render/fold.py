@@ -38,7 +38,8 @@ from minigrad.tape.render.style import text_width
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
 LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
-FEW_ITERATIONS = 3  # in a longer training loop, each iteration is folded at first
+FEW_ITERATIONS = 3  # in a longer training loop, each iteration is folded at first,
+MOST_IN_LOOP = 60  # and in one with more nodes
 MOST_OF_ITERATION = 150  # if an iteration has more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
 COLUMN_GAP = 70.0  # between two columns of a picture
@@ -117,7 +118,8 @@ class Folding:
         The initial view shows all nodes if there are at most `most`, otherwise the folded groups.
         """
         n = len(self.members)
-        many = n > self.most or len(self.iterations) > FEW_ITERATIONS
+        loop = len(self.iterations)
+        many = n > self.most or loop > FEW_ITERATIONS or (loop > 0 and n > MOST_IN_LOOP)
         items = self._by_iteration(_unwrapped(self._by_call(self._ops_in_order())))
         root = NodeGroup("call", self.found.name, items)
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
