@@ -223,7 +223,7 @@ def test_a_freed_node_stops_the_second_pass_and_keeps_the_engines_words():
     assert state.freed == {"n1": 1}
     assert state.current == "MulBackward0 of mul#1"
     assert "retain_graph=True" in details(tape, "error")[0]["message"]
-    for said in (">x freed<", ">.grad from backward 1<", "stopped here"):
+    for said in (">freed x<", ">.grad from backward 1<", "stopped here"):
         assert said in tape.svg()
     assert "backward 2 stopped: BackwardTwice" in tape.text()
 
@@ -650,6 +650,58 @@ def test_modules_are_folded_into_calls():
     calls = [g for g in tape.document["groups"] if g["kind"] == "call"]
 
     assert {g["path"] for g in calls} >= {f"Sequential.{k}" for k in range(8)}
+
+
+def test_a_model_that_is_nearly_everything_is_not_folded_into_one_box():
+    block = lambda: nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.LayerNorm(2))
+    with minigrad.record() as tape:
+        nn.Sequential(*[block() for _ in range(8)])(minigrad.ones(1, 2)).sum().backward()
+    folded = next(v for v in tape.document["views"] if v["id"] == "folded")
+    titles = {g["id"]: g["title"] for g in tape.document["groups"]}
+
+    assert [titles[key] for key in folded["boxes"] if key in titles] == [
+        f"{k}: Sequential" for k in range(8)
+    ]
+
+
+def test_a_leaf_that_an_operation_made_looks_like_a_leaf_and_is_repeated_far_away():
+    with minigrad.record() as tape:
+        w = (minigrad.ones(2, 2) * 0.5).requires_grad_()
+        h = minigrad.ones(1, 2)
+        for _ in range(6):
+            h = (h @ w).tanh()
+        h.sum().backward()
+    found = tape.document
+    [made] = [n for n in found["nodes"] if n["name"] == "w"]
+
+    assert (made["kind"], made["backward"]) == ("op", "AccumulateGrad")
+    assert {chip["of"] for chip in found["views"][0]["chips"]} == {made["id"]}
+    assert ">leaf that requires grad<" in tape.svg()
+
+
+def test_the_text_and_the_legend_of_a_folded_loop_tell_what_is_drawn():
+    x, y = minigrad.ones(2, 2).requires_grad_(), minigrad.ones(2).requires_grad_()
+    opt = minigrad.optim.SGD([x, y], lr=0.1)
+    with minigrad.record() as tape:
+        for _ in range(4):
+            (x.t() + y).exp().sum().backward()
+            opt.step()
+    found = tape.shown()
+    sizes = boxes.Sizes(found)
+    whole, first = (dict(draw.signs_of(found, view, sizes.state)) for view in found.views[:2])
+
+    assert list(whole) == ["forward", "backward"]  # no box of a node, no double line
+    assert {"leaf", "inplace", "freed"} <= first.keys()
+    assert tape.svg().count(">2 gradients<") == 3  # of the four arrows between two steps
+    notes = [sizes.note(n) for n in found.nodes if n.name == "x"]
+    assert notes == [".grad now at v4"] * 3 + [".grad", ".grad from backward 4"]
+
+
+def test_a_dtype_is_written_as_users_write_it():
+    with minigrad.record() as tape:
+        (minigrad.ones(2) > 0).float()
+
+    assert tape.shown().nodes[-1].expression == "to(gt#1, dtype=float32)"
 
 
 def test_the_loop_of_a_recurrent_layer_is_folded_into_time_steps():

@@ -1,9 +1,10 @@
 """Iterations of a training loop in a recording, and which of them are kept.
 
 An iteration ends after the step of its optimizer, and the steps of schedulers that follow immediately. In a
-loop without an optimizer, it ends where the loop goes back to an earlier line after a backward pass. If there are more than MOST_ITERATIONS iterations, we keep those at both ends and some in between. The
-others are left out when the recording ends, so that the page of a tape stays small. Entries that kept
-iterations need are not left out: above all the parameters, which are then several versions later.
+loop without an optimizer, it ends where the loop goes back to an earlier line after a backward pass. If there
+are more than MOST_ITERATIONS iterations, we keep those at both ends and some in between. The others are left
+out when the recording ends, so that the page of a tape stays small. Entries that kept iterations need are not
+left out: above all the parameters, which are then several versions later.
 """
 
 from dataclasses import replace

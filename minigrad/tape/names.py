@@ -155,7 +155,7 @@ def setting(value: Any, named: Callable[[Any], str] = lambda array: "") -> str:
         return slice_text(value)
     if value is Ellipsis:
         return "..."
-    text = repr(value)
+    text = str(value) if isinstance(value, np.dtype) else repr(value)
     return text if " at 0x" not in text else f"<{type(value).__name__}>"
 
 

@@ -282,6 +282,14 @@ def test_the_step_of_an_optimizer_writes_the_next_versions_and_ends_an_iteration
     assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "step 5 of 5"
 
 
+def test_a_node_that_saved_no_tensor_is_not_freed():
+    x = ones(3, 2)
+    with minigrad.record() as tape:
+        ((x + 1).t().exp() * 2).sum().backward()
+    freed = tape.at().freed
+    assert [n.op for n in tape.shown().nodes if n.id in freed] == ["exp", "mul"]
+
+
 def test_in_torch_func_operations_are_recorded_and_no_pass():
     tape, _ = recorded(PROGRAMS["gradients_per_example"])
     found = tape.shown()

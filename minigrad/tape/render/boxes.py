@@ -110,7 +110,7 @@ class Sizes:
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
-                found.append((f"{of} freed", "freed"))
+                found.append((f"freed {of}", "freed"))
             else:
                 found.append((f"saved {of}" + ("" if s.constant else f" @v{s.version}"), "saved"))
         if len(found) > MOST_CHIPS:
@@ -165,8 +165,12 @@ class Sizes:
             return many if key in now.order else ""
         if key in now.order:
             return "to the caller" if key in now.captured else ".grad" + (many and f", {many}")
-        filled = state.terms.get(key)
-        return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
+        if filled := state.terms.get(key):
+            return f".grad from backward {filled[-1].number}"
+        latest = node  # .grad belongs to the latest version of a leaf that was written to
+        while (later := latest.overwritten_by) is not None and later in state.made:
+            latest = self.found.node(later)
+        return ".grad none yet" if latest is node else f".grad now at v{latest.version}"
 
     def description(self, node: TapeNode) -> str:
         """A box in one sentence, for screen readers."""
@@ -187,7 +191,7 @@ class Sizes:
         leaf, passes = node.backward == "AccumulateGrad", len(self.found.backward)
         if leaf:
             filled = f".grad from backward {passes}" if passes > 1 else ".grad none yet"
-            found.append((False, filled))
+            found += [(False, filled), (False, f".grad now at v{node.versions}")]
         if node.id in self.pruned:
             found.append((False, "not needed"))
         if terms > 1:

@@ -59,7 +59,7 @@ class Canvas:
         failed = self.backward.failed == key or node.kind == "failed"
         band = y + h - BOTTOM
         border, thick, dash = style.LINE, 1.2, ""
-        if leaf:
+        if leaf or node.backward == "AccumulateGrad":
             border, thick, dash = (style.LEAF, 3.0, "") if wanted else (style.FAINT, 1.4, "6 4")
         if node.made_by is not None:
             border, dash = style.SECOND, "2 3"
@@ -151,7 +151,7 @@ class Canvas:
         x, y, w, h = self.at(place)
         title, count = short(group.title), count_of(group.count, "operation")
         items: tuple[Item, ...] = (
-            Rect(x + 5, y - 5, w, h, "#FFFFFF", style.LINE, 1.0, "", 7),
+            Rect(x + 5, y - 5, w, h, "none", style.LINE, 1.0, "", 7),  # arrows end behind it
             Rect(x, y, w, h, style.FORWARD_TINT, style.LINE, 1.6, "", 7),
             _middle(x + w / 2, y + 28, title, 14, style.INK),
             Words(x + w / 2, y + 47, count, 11, style.FAINT, anchor="middle"),
@@ -207,12 +207,13 @@ class Canvas:
     ) -> tuple[list[Item], list[str]]:
         """The gradient arrow of a route, and the texts beside it."""
         edge = edges[0]
-        flow = self.flow.get((edge.to, edge.backward_edge))
+        flows = [self.flow.get((e.to, e.backward_edge)) for e in edges if e.gradient]
+        flow = next(filter(None, flows), None)
         ink = style.BACKWARD_INK if flow else style.BACKWARD
         line = leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)
         words = []
         if len(edges) > 1:
-            words.append(f"{len(edges)} arrows")
+            words.append(count_of(sum(e.gradient for e in edges), "gradient"))
         elif flow and flow.expected > 1:
             words.append(f"{flow.arrived} of {flow.expected}")
         words += [edge.summed] if edge.summed and len(edges) == 1 else []

@@ -201,7 +201,7 @@ def signs_of(found: Document, view: PictureView, state: TapeState) -> list[tuple
     """The symbols in this picture, with their meanings."""
     nodes = [found.node(key) for key in view.boxes if key[0] == "n"]
     edges = {e.id: e for e in found.edges}
-    arrows = [edges[r.edges[0]] for r in view.routes]
+    arrows = [[edges[e] for e in r.edges] for r in view.routes]
     program = found.program is not None
     signs = _signs_of_program(nodes) if program else _signs_of_tape(nodes, arrows, state)
     leaf = "a value" if program else "a leaf"
@@ -214,18 +214,21 @@ def signs_of(found: Document, view: PictureView, state: TapeState) -> list[tuple
 Sign = tuple[bool, str, str]  # is it in the picture; its name; its meaning
 
 
-def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], state: TapeState) -> list[Sign]:
-    wanted = {n.requires_grad for n in nodes if n.kind == "leaf"}
+def _signs_of_tape(
+    nodes: list[TapeNode], arrows: list[list[TapeEdge]], state: TapeState
+) -> list[Sign]:
+    wanted = {n.requires_grad for n in nodes if n.kind == "leaf" or n.backward == "AccumulateGrad"}
+    alone = [edges[0] for edges in arrows if len(edges) == 1]  # the others have no double line
     return [
         (True, "forward", "data, forward"),
-        (any(e.gradient for e in arrows), "backward", "gradient, backward"),
+        (any(e.gradient for edges in arrows for e in edges), "backward", "gradient, backward"),
         (True in wanted, "leaf", "leaf that requires grad"),
         (False in wanted, "plain", "leaf that does not"),
-        (any(e.inplace for e in arrows), "inplace", "same tensor, next version"),
+        (any(e.mark for e in alone), "inplace", "same memory: in place, or a view"),
         (any(n.made_by is not None for n in nodes), "second", "computed by a backward pass"),
         (any(n.stop for n in nodes), "stop", "the tape stops here"),
-        (bool(state.freed), "freed", "freed by a backward pass"),
-        (bool(state.backward.order), "order", "order in which nodes ran"),
+        (any(n.id in state.freed for n in nodes), "freed", "freed by a backward pass"),
+        (any(n.id in state.backward.order for n in nodes), "order", "order in which nodes ran"),
     ]
 
 

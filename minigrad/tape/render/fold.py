@@ -335,7 +335,7 @@ class Folding:
         """The widths of the texts that can appear beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
         most = self.sizes.most.get(edge.from_, 0)
-        lines = [f"{most} of {most}", edge.summed] if many == 1 else [f"{many} of {many} arrows"]
+        lines = [f"{most} of {most}", edge.summed] if many == 1 else [f"{many} of {many} gradients"]
         widths = [text_width(line, LABEL, bold=True) for line in lines if line]
         gradient = any(e.gradient for e in edges)
         mark = edge.mark if many == 1 else ""
@@ -358,7 +358,8 @@ class Folding:
             return Box(item.id, 2 * round(width / 2) + 40, 64.0)
         if item not in self.made:
             node = self.nodes[item]
-            leaf, chip = node.kind == "leaf", self.sizes.chip(node)
+            leaf = node.kind == "leaf" or node.backward == "AccumulateGrad"
+            chip = self.sizes.chip(node)
             self.made[item] = Box(node.id, *self.sizes.box(node), leaf=leaf, chip=chip)
         return self.made[item]
 
@@ -390,9 +391,16 @@ def _holds_groups(item: Item) -> bool:
 
 
 def _unwrapped(items: list[Item]) -> list[Item]:
-    """Remove groups that contain everything, or only one item."""
-    while len(items) == 1 and isinstance(items[0], NodeGroup):
-        items = items[0].items
+    """Remove groups that contain only one item, everything, or groups and nearly everything, like a whole model."""
+    count = sum(len(entries_of(i)) for i in items)
+    k = 0
+    while k < len(items):
+        item, alone = items[k], len(items) == 1
+        large = len(entries_of(item)) > 0.8 * count and _holds_groups(item)
+        if isinstance(item, NodeGroup) and (alone or large):
+            items[k : k + 1] = item.items
+        else:
+            k += 1
     found: list[Item] = []
     for item in items:
         found += item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]

@@ -16,6 +16,7 @@ APART = 6.0  # half the distance between an arrow and the gradient's arrow next 
 LINE = 14.0  # the height of a line of text
 VALUE = 64.0  # room for a number, which the inspector may write there
 LONGEST = 240.0
+FAR = 60.0  # a wider text may be further away from its arrow
 CELL = 32.0
 COVERED = 100  # the cost of a box or a text below a text; that of a small piece of an arrow is 1
 
@@ -86,9 +87,10 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
     ends = [route.points[0], *route.points[1:-1:2]]
     right = route.points[1][0] <= route.points[0][0]
     places = []
-    for x, y in ends:
+    # Beside the arrow, and, if a text is long, also further away
+    for (x, y), out in product(ends, (0.0, 20.0, 40.0) if wide > FAR else (0.0,)):
         for down in (2.0, 16.0, 30.0, 44.0):
-            beside = [x + APART + 8, x - APART - 6 - wide]
+            beside = [x + APART + 6 + out, x - APART - 6 - out - wide]
             places += [Bounds(at, y + down, wide, height) for at in beside[:: 1 if right else -1]]
     best = taken.freest(places)
     room = _room(taken, best)

@@ -173,7 +173,8 @@ def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
     ports: dict[int, float] = {}
     for v, edges in edges_at.items():
         width = layers.width[v]
-        pitch = min(max(width * 0.7 / len(edges), PORT), width * 0.9 / len(edges), 84.0)
+        share = 0.7 if end or len(edges) < 3 else 0.9  # where gradients arrive, they have a text
+        pitch = min(max(width * share / len(edges), PORT), width * 0.9 / len(edges), 84.0)
         for k, e in enumerate(edges):
             ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
     return ports

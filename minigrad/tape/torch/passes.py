@@ -165,7 +165,7 @@ class OnePass:
             came = [self._arriving(entry, k, g) for k, g in enumerate(grads)]
         parts = {k: g for k, g in enumerate(came) if g is not None}
         run = NodeRun(entry, next(iter(parts.values()), None), parts if len(grads) > 1 else {})
-        run.freed = not self.record.retain_graph and not hasattr(node, "variable")
+        run.freed = not self.record.retain_graph and keeps_tensors(node)
         run.captured = not self.accumulate and node in self.inputs
         run.instead = self._instead(entry)
         self._hooks(run, node)
@@ -296,6 +296,12 @@ class OnePass:
 def last_hooks(node: Node) -> dict[int, Any]:
     """The hooks that run once a leaf's .grad is up to date."""
     return getattr(getattr(node, "variable", None), "_post_accumulate_grad_hooks", None) or {}
+
+
+def keeps_tensors(node: Node) -> bool:
+    """Has a node saved tensors, which the pass will free?"""
+    raw = (kept for _, kept in saved_of(node))
+    return any(getattr(x, "unpack_hook", None) or getattr(x, "data", x) is not None for x in raw)
 
 
 def edge_of(x: Any) -> Node:

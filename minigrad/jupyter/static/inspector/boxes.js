@@ -78,6 +78,7 @@ const Boxes = (Base) => class extends Base {
     g.append(parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin);
     g.classList.add(leaf ? "mg-leaf" : `mg-${n.kind}`);
     if (n.requires_grad) g.classList.add("mg-wants");
+    if (n.backward === "AccumulateGrad") g.classList.add("mg-ends"); // also if an operation made it
     if (n.made_by) g.classList.add("mg-second");
     if (["rule", "sum"].includes(n.program?.role)) g.classList.add("mg-rule-written");
     Object.assign(parts, { x, y, w, height, low });
@@ -179,7 +180,7 @@ const Boxes = (Base) => class extends Base {
     if (n.backward === "AccumulateGrad") {
       if (m.order.has(id)) return m.kept.has(id) ? "to the caller" : terms < 2 ? ".grad" : `.grad, ${terms} contributions`;
       const filled = m.terms.get(id);
-      return filled ? `.grad from backward ${filled.at(-1).pass}` : ".grad none yet";
+      return filled ? `.grad from backward ${filled.at(-1).pass}` : `.grad ${whereGrad(this.tape, m, n)}`;
     }
     return terms > 1 && m.order.has(id) ? `${terms} contributions` : "";
   }
@@ -190,7 +191,7 @@ const Boxes = (Base) => class extends Base {
       const of = clean(this.tape.saved(saved), 16);
       const conflict = m.failed === n.id && m.conflict?.name === saved.name ? m.conflict : null;
       if (conflict) found.push(["mg-bad", `× ${of} saved v${conflict.saved ?? 0}, now v${conflict.now ?? 0}`]);
-      else if (freed) found.push(["mg-empty", `${of} freed`]);
+      else if (freed) found.push(["mg-empty", `freed ${of}`]);
       else found.push(["mg-saved", saved.constant ? `saved ${of}` : `saved ${of} @v${saved.version}`]);
     }
     if (found.length > 4) found.splice(3, found.length, [found.at(-1)[0], `${found.length - 3} more`]);

@@ -106,7 +106,7 @@ function backwardRows(ui, id, n, number) {
   if (sent.length) rows.push(row("out", h("ul", {}, sent)));
   if (n.backward === "AccumulateGrad") {
     const sum = sumOfTerms(tape, m.terms.get(id));
-    rows.push(row(`.grad`, sum ?? "none yet"));
+    rows.push(row(`.grad`, sum ?? whereGrad(tape, m, n)));
     const last = m.terms.get(id)?.at(-1);
     if (last?.before !== undefined && (m.terms.get(id).length > 1 || last.before !== undefined))
       rows.push(row("", h("span", { class: "mg-hint" }, "The old value was not zeroed: backward() adds to it.")));

@@ -43,7 +43,7 @@ const Exporting = (Base) => class extends Base {
   }
   asText() {
     if (this.tape.program) return this.programAsText();
-    const { tape, m } = this, rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.kind), shapeText(n.shape), clean(n.backward ?? "none"), stateOf(tape, m, n.id), n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? "none yet" : ""]);
+    const { tape, m } = this, rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.kind), shapeText(n.shape), clean(n.backward ?? "none"), stateOf(tape, m, n.id), n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? whereGrad(tape, m, n) : ""]);
     const all = [["tensor", "computed as", "shape", "grad_fn", "state", ".grad"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
     return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), `ready: ${m.queue.map((x) => tape.title(x)).join(", ") || "none"}`, "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
   }

@@ -8,8 +8,8 @@ function rowOf(ui, n) {
   const { tape, m } = ui, state = stateOf(tape, m, n.id);
   const said = { current: "now", pending: "not yet", done: `ran as ${m.order.get(n.id)}`, ready: `ready, place ${m.queue.indexOf(n.id) + 1}`,
     waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", wrote: "changed now", idle: "" }[state];
-  const grad = n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? "none yet" : m.g.has(n.id) ? tape.took(m, n.id) : n.backward ? "none yet" : "none";
-  const saved = (n.saved ?? []).map((x) => `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "");
+  const grad = n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? whereGrad(tape, m, n) : m.g.has(n.id) ? tape.took(m, n.id) : n.backward ? "none yet" : "none";
+  const saved = (n.saved ?? []).map((x) => `${tape.saved(x)}${x.version == null || x.constant ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "");
   return [state, long(n.expression ?? n.updated ?? n.program?.role ?? (n.kind === "leaf" ? "leaf" : "")), n.line ? String(n.line) : "", shapeText(n.shape),
     ui.graph.pending(m, n.id) ? "" : tape.program && n.value === undefined ? "not run yet" : tape.words(n.value),
     ...(tape.program ? [n.program.memory, n.program.ends, n.program.comes] : [clean(n.backward ?? "none"), saved, grad]), said];

@@ -89,6 +89,13 @@ function sumOfTerms(tape, terms) {
   return parts.length > 1 ? `${parts.join(" + ")} = ${total}` : total;
 }
 
+/** Why a leaf has no .grad: there was none, or it now belongs to the tensor's latest version. */
+function whereGrad(tape, m, n) {
+  let latest = n;
+  while (latest.overwritten_by && m.computed.has(latest.overwritten_by)) latest = tape.node.get(latest.overwritten_by);
+  return latest === n ? "none yet" : `now at v${latest.version}`;
+}
+
 /** A node's state in one word, and in a sentence for a screen reader. */
 function stateOf(tape, m, id) {
   const n = tape.node.get(id);
