@@ -18,6 +18,7 @@ from minigrad.tape.render import boxes, draw, page, style, text
 from minigrad.tape.render.shapes import Group, Line
 from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import Snapshot
+from minigrad.utils.checkpoint import checkpoint
 from tests import tape_cases as cases
 from tests import tape_schema
 
@@ -695,6 +696,19 @@ def test_the_text_and_the_legend_of_a_folded_loop_tell_what_is_drawn():
     assert tape.svg().count(">2 gradients<") == 3  # of the four arrows between two steps
     notes = [sizes.note(n) for n in found.nodes if n.name == "x"]
     assert notes == [".grad now at v4"] * 3 + [".grad", ".grad from backward 4"]
+
+
+def test_what_a_checkpoint_computes_again_is_on_the_tape():
+    w = minigrad.ones(2, 2, requires_grad=True)
+    with minigrad.record() as tape:
+        checkpoint(
+            lambda x: (x @ w).tanh().sin(), minigrad.ones(1, 2), use_reentrant=False
+        ).sum().backward()
+    again = [n for n in tape.shown().nodes if n.made_by == 1]
+
+    assert [n.op for n in again] == ["matmul", "tanh"]
+    said = next(s.text for s in tape.shown().steps if s.node == again[0].id)
+    assert said.endswith(", for SinBackward0 of sin#1.")
 
 
 def test_a_dtype_is_written_as_users_write_it():

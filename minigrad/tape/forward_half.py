@@ -38,8 +38,8 @@ class ForwardHalf(Identities):
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
     ) -> None:
         """An operation was applied; with `inplace`, its result is its first operand."""
-        if self._open and not self._open[-1][0].create_graph:
-            return  # computed by a hook, and not part of the graph
+        if self._open and not (self._open[-1][0].create_graph or modes.is_grad_enabled()):
+            return  # computed by a hook, and not part of a graph, as what a checkpoint computes again is
         results = result if isinstance(result, tuple) else (result,)
         made = results[0]
         if isinstance(made, Tensor) and made.grad_fn is None:

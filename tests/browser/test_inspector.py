@@ -838,3 +838,16 @@ def test_the_tree_for_a_screen_reader(opened):
     assert "x, (), leaf, AccumulateGrad, .grad none yet" in tree
     assert "z, (), x * x, MulBackward0, computed now" in tree
     assert page.locator("[role='status'][aria-live='polite']").count() == 1
+
+
+def test_a_wide_picture_opens_at_the_first_operation(opened):
+    x = minigrad.ones(2, requires_grad=True)
+    with minigrad.record() as tape:
+        y = x.exp()
+        sum((y * k).sin() for k in range(2, 22)).sum().backward()
+    page = opened(tape)
+    canvas = page.locator(".mg-canvas").bounding_box()
+    first = page.get_by_role("button", name=re.compile("^y, ")).bounding_box()
+
+    assert canvas["x"] < first["x"] < canvas["x"] + canvas["width"] - first["width"]
+    assert canvas["y"] < first["y"] < canvas["y"] + canvas["height"] - first["height"]

@@ -103,10 +103,10 @@ const Canvas = (Base) => class extends Base {
     if (always || a.left < b.left + 6 || a.right > b.right - 6) this.box.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
   }
 
-  /** Show the node of the step. */
+  /** Show the node of the step; before the first step, the node that it will make. */
   follow() {
-    const { node } = this.ui.m;
-    if (node) this.show(this.tape.boxes(node).find((b) => this.boxes.has(b)));
+    const { k, node } = this.ui.m, boxOf = (id) => id && this.tape.boxes(id).find((b) => this.boxes.has(b));
+    this.show(k ? boxOf(node) : boxOf(this.tape.steps.find((step) => boxOf(step.node))?.node));
   }
 
   // ---- the minimap
