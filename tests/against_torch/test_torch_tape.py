@@ -236,9 +236,11 @@ def test_operations_and_settings_are_shown_as_the_documentation_has_them():
     with minigrad.record() as tape:
         a = nn.functional.mse_loss(x[:, 1:], x[:, :2], reduction="sum")  # noqa: F841
         b = torch.clamp(x, 1 / 3).log_softmax(1)  # noqa: F841
+        c = x.double()  # noqa: F841
     assert [n.expression for n in tape.shown().nodes if n.kind == "op"] == [
         "x[:, 1:]", "x[:, :2]", "mse_loss(slice#1, slice#2, reduction='sum')",
         "clamp(x, min=0.3333)", "log_softmax(clamp#1, dim=1)",
+        "to(x, dtype=float64)",
     ]  # fmt: skip
 
 
@@ -280,6 +282,21 @@ def test_the_step_of_an_optimizer_writes_the_next_versions_and_ends_an_iteration
         "optimizer.step() (SGD, lr 0.1) wrote to 2 parameters: net.weight v5 → v6, net.bias v5 → v6."
     )
     assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "step 5 of 5"
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_zero_grad_is_a_step_of_the_tape(to_none):
+    net = nn.Linear(2, 1)
+    with minigrad.record() as tape:
+        net(torch.ones(3, 2)).sum().backward()
+        net.zero_grad(to_none)
+        torch.optim.SGD(net.parameters(), lr=0.1).zero_grad(to_none)
+    said = [s.text for s in tape.shown().steps if s.event == "update"]
+
+    assert said[0] == "net.zero_grad() cleared the gradients of 2 parameters."
+    assert said[1].startswith("SGD.zero_grad() " + ("found no" if to_none else "cleared the"))
+    assert tape.at().grads == {} and "zero" not in {n.op for n in tape.shown().nodes}
+    assert "net.weight" in tape.at(len(tape.shown().steps) - 2).grads
 
 
 def test_a_node_that_saved_no_tensor_is_not_freed():
@@ -393,7 +410,11 @@ def test_what_the_last_hooks_of_a_leaf_do_comes_after_its_node():
         (w * 3).sum().backward()
     texts = [s["text"] for s in tape.document["steps"]]
 
-    assert texts[-2] == "w.grad is now all 3." and texts[-1].startswith("descent.step() (SGD,")
+    assert texts[-3:] == [
+        "w.grad is now all 3.",
+        "descent.step() (SGD, lr 0.5) wrote to 1 parameter: w v0 → v1.",
+        "descent.zero_grad() cleared the gradients of 1 parameter.",
+    ]
 
 
 def test_a_hook_that_writes_past_the_versions_is_seen():

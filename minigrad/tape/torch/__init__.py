@@ -13,9 +13,9 @@ A recording does not change results, gradients, versions or random numbers.
 """
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import torch
@@ -51,6 +51,9 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
+        for owner in (optimizers.Optimizer, torch.nn.Module):
+            stack.callback(setattr, owner, "zero_grad", owner.zero_grad)
+            owner.zero_grad = cleared(owner.zero_grad, operations)
         torch.autograd._engine_run_backward = partial(passes.run, engine)
         torch.autograd.Function.apply = classmethod(applied)
         if not TELLS_HOOKS:
@@ -59,6 +62,17 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         stack.callback(operations.look)
         stack.enter_context(operations)
         yield operations
+
+
+def cleared(zero_grad: Callable[..., None], operations: Operations) -> Callable[..., None]:
+    """The method `zero_grad`, which also tells the recording that gradients are cleared."""
+
+    @wraps(zero_grad)
+    def zero(self: Any, *args: Any, **kwargs: Any) -> None:
+        with operations.clearing(self):
+            zero_grad(self, *args, **kwargs)
+
+    return zero
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -22,10 +22,11 @@ from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import is_ours, user_line
 from minigrad.core.op import REGISTRY, Op, as_in_pytorch
-from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, result_of
+from minigrad.tape.document import UpdateKind
+from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, WrittenTensor, result_of
 from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.torch.tensors import TorchTensors
 from minigrad.tape.torch.values import snapshot
 
@@ -242,11 +243,32 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         if self._calls:
             self._calls.pop().__exit__(None, None, None)
 
+    @contextmanager
+    def clearing(self, owner: torch.optim.Optimizer | torch.nn.Module) -> Iterator[None]:
+        """Within this block, an optimizer or a module clears gradients, which is recorded as one update."""
+        self.look()
+        if isinstance(owner, torch.optim.Optimizer):
+            tensors = [p for group in owner.param_groups for p in group["params"]]
+        else:
+            tensors = [*owner.parameters()]
+        update = self._update("zero_grad", owner)
+        with self.unseen():
+            for p in tensors:
+                if p.grad is not None:
+                    known = self.seen.known(p)
+                    entry = None if known is None else self.seen._latest.get(known, (None, 0))[0]
+                    update.written.append(WrittenTensor(entry, None, snapshot(p.grad)))
+            yield
+        self.recorder.add_update(update)
+
+    def _update(self, what: UpdateKind, owner: Any) -> Update:
+        kind = type(owner).__name__
+        return Update(what, self.recorder._variable_of(owner) or kind, kind, user_line())
+
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """An optimizer's step begins: it is recorded as one update of the parameters."""
         self.look()
-        kind = type(optimizer).__name__
-        update = Update("step", self.recorder._variable_of(optimizer) or kind, kind, user_line())
+        update = self._update("step", optimizer)
         groups = optimizer.param_groups
         given = [p for group in groups for p in group["params"] if p.grad is not None]
         with self.unseen():
@@ -315,6 +337,8 @@ def documented(name: str) -> str:
 
 def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
     """Was this setting given by the user, rather than being a default?"""
+    if name == "dtype" and facts.name == "to":
+        return value is not None
     if value is None or name in DEVICES or value in USUAL.get(name, ()):
         return False
     return not same(value, facts.defaults.get(name))
@@ -326,6 +350,8 @@ def setting_text(name: str, value: Any) -> str:
         return repr(REDUCTIONS[value])
     if isinstance(value, float):
         return number_text(value)
+    if isinstance(value, torch.dtype):
+        return name_of(value)
     return setting(as_in_pytorch(name, value)[1])
 
 
