@@ -851,3 +851,8 @@ def test_a_wide_picture_opens_at_the_first_operation(opened):
 
     assert canvas["x"] < first["x"] < canvas["x"] + canvas["width"] - first["width"]
     assert canvas["y"] < first["y"] < canvas["y"] + canvas["height"] - first["height"]
+
+    page.locator("button", has_text="curves").click()
+    assert (
+        page.get_by_text(re.compile(r"^norm of the gradient: [\d.]+$")).count() == 1
+    )  # of one leaf

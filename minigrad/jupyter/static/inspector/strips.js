@@ -82,7 +82,8 @@ const Strips = (Base) => class extends Base {
     const curves = [...gradientNorms(this.tape)], all = curves.flatMap(([, points]) => points.map(([, norm]) => Math.log10(norm)));
     if (!all.length) return null;
     const [low, high] = [Math.min(...all), Math.max(...all)], y = (norm) => STRIP - 3 - ((STRIP - 6) * (Math.log10(norm) - low)) / (high - low || 1);
-    return this.strip(`norms of ${curves.length === 1 ? "the gradient" : `the gradients of ${curves.length} layers`}: ${number(10 ** low)} to ${number(10 ** high)}, logarithmic`,
+    const range = low < high ? `${number(10 ** low)} to ${number(10 ** high)}, logarithmic` : number(10 ** low);
+    return this.strip(`${curves.length === 1 ? "norm of the gradient" : `norms of the gradients of ${curves.length} layers`}: ${range}`,
       curves.map(([name, points], i) => s("g", { style: `--curve:${CURVES[i % CURVES.length]}` }, points.length > 1 ? s("path", { class: "mg-curve", d: points.map(([k, norm], j) => `${j ? "L" : "M"}${k} ${y(norm)}`).join("") }) : null,
         points.map(([k, norm]) => s("path", { class: "mg-dot", d: `M${k} ${y(norm)}h0` }, s("title", {}, `${clean(name)}, step ${k}: ${number(norm)}`))))));
   }
