@@ -102,6 +102,7 @@ def test_a_version_conflict_names_the_versions_and_the_culprit():
     assert tape.at().current == "MulBackward0 of z"
     assert "× w saved v0, now v1" in tape.svg() and "changed it" in tape.svg()
     assert "SavedValueChanged" in error["message"]
+    assert draw.headline(tape.shown())[1].endswith(" ran, then SavedValueChanged; the code stopped")
 
 
 def test_views_share_their_memory_and_a_write_shows_on_all():

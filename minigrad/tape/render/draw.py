@@ -60,7 +60,8 @@ def headline(found: Document, folded: bool = False) -> tuple[str, str]:
             second += f", then {short(last.error.partition(':')[0])}"
     second += folding
     if found.error is not None:
-        second += f"; the code stopped with {short(found.error.text.partition(':')[0])}"
+        what = short(found.error.text.partition(":")[0])
+        second += "; the code stopped" + f" with {what}" * (f", then {what}" not in second)
     return first, second
 
 
