@@ -699,6 +699,15 @@ def test_the_text_and_the_legend_of_a_folded_loop_tell_what_is_drawn():
     assert notes == [".grad now at v4"] * 3 + [".grad", ".grad from backward 4"]
 
 
+def test_the_checks_of_a_distribution_are_not_on_the_tape():
+    logits = minigrad.zeros(2, requires_grad=True)
+    with minigrad.record() as tape:
+        chosen = minigrad.distributions.Categorical(logits=logits)
+        chosen.log_prob(minigrad.tensor(1)).backward()
+
+    assert "all" not in {n.op for n in tape.shown().nodes}
+
+
 def test_what_a_checkpoint_computes_again_is_on_the_tape():
     w = minigrad.ones(2, 2, requires_grad=True)
     with minigrad.record() as tape:

@@ -77,7 +77,7 @@ class Distribution:
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
-            if value is None or constraint.check(value).all():
+            if value is None or constraint.check(value).array.all():
                 continue
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
@@ -230,7 +230,7 @@ class Distribution:
                 f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
                 f"{Size(self._extended_shape())}."
             )
-        if self.support is not None and not self.support.check(value).all():
+        if self.support is not None and not self.support.check(value).array.all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
