@@ -284,6 +284,18 @@ def test_the_step_of_an_optimizer_writes_the_next_versions_and_ends_an_iteration
     assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "step 5 of 5"
 
 
+def test_the_checks_of_a_distribution_are_not_on_the_tape():
+    logits = torch.zeros(2, requires_grad=True)
+    with minigrad.record() as tape:
+        chosen = torch.distributions.Categorical(logits=logits)
+        chosen.log_prob(torch.tensor(1)).backward()
+    found = {n.op for n in tape.shown().nodes}
+
+    assert {"logsumexp", "sub", "gather"} <= found and found.isdisjoint(
+        {"eq", "all", "is_all_true"}
+    )
+
+
 @pytest.mark.parametrize("to_none", [True, False])
 def test_zero_grad_is_a_step_of_the_tape(to_none):
     net = nn.Linear(2, 1)

@@ -14,7 +14,7 @@ A recording does not change results, gradients, versions or random numbers.
 
 import os.path
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -51,9 +51,16 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
-        for owner in (optimizers.Optimizer, torch.nn.Module):
-            stack.callback(setattr, owner, "zero_grad", owner.zero_grad)
-            owner.zero_grad = cleared(owner.zero_grad, operations)
+        clearing, checking = operations.clearing, lambda _: operations.unseen()
+        for owner, name, block in (
+            (optimizers.Optimizer, "zero_grad", clearing),
+            (torch.nn.Module, "zero_grad", clearing),
+            (torch.distributions.Distribution, "__init__", checking),  # of the parameters
+            (torch.distributions.Distribution, "_validate_sample", checking),
+        ):
+            method = getattr(owner, name)
+            stack.callback(setattr, owner, name, method)
+            setattr(owner, name, in_block(block, method))
         torch.autograd._engine_run_backward = partial(passes.run, engine)
         torch.autograd.Function.apply = classmethod(applied)
         if not TELLS_HOOKS:
@@ -64,15 +71,17 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         yield operations
 
 
-def cleared(zero_grad: Callable[..., None], operations: Operations) -> Callable[..., None]:
-    """The method `zero_grad`, which also tells the recording that gradients are cleared."""
+def in_block(
+    block: Callable[[Any], AbstractContextManager[None]], method: Callable[..., None]
+) -> Callable[..., None]:
+    """The method, each call of which runs within a block."""
 
-    @wraps(zero_grad)
-    def zero(self: Any, *args: Any, **kwargs: Any) -> None:
-        with operations.clearing(self):
-            zero_grad(self, *args, **kwargs)
+    @wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        with block(self):
+            method(self, *args, **kwargs)
 
-    return zero
+    return run
 
 
 @contextmanager
