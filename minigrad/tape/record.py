@@ -56,7 +56,7 @@ class record:
     namespace    where the names of tensors are looked up, or a function that returns the
                  namespace; by default, the variables around the `with`
 
-    If PyTorch is imported, its operations are recorded as well; see tape/torch.
+    If PyTorch is imported, its operations are recorded as well.
 
     Raises TypeError if the name is not a str: record(z) and record(f) record nothing.
 
@@ -173,7 +173,7 @@ class Tape(Inspectable):
         gradient        as in z.backward(gradient): optional only for a scalar
         retain_graph    default True, so that you can continue with z; False frees as it goes
 
-        With z this *is* a backward pass, run by the engine one node at a time: at the end,
+        With z, this is itself a backward pass, which the engine runs one node at a time: at the end,
         the leaves' `.grad` are the same as after z.backward(). Call it instead of
         z.backward(), or set each `.grad` to None in between: after both, `.grad` is the
         sum of two passes, as in PyTorch.
