@@ -149,7 +149,8 @@ class ForwardHalf(Identities):
         if op.name == "convolution" and operand.shape == (0,):  # no bias
             return Input(None, constant="None")
         if self._is_number(operand):
-            name = self._gradient_of(operand)
+            known = self._gradients.get(id(operand)) is operand
+            name = self._gradient_of(operand) if known else None
             return Input(None, constant=name or constant_text(operand.array))
         return self.input(operand, overwritten)
 

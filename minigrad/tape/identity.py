@@ -198,6 +198,8 @@ class Identities(Tensors):
         self._open: list[tuple[GraphTask, Backward]] = []  # the passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+        # The .grad of leaves that a recorded pass has added to
+        self._gradients: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 
     def number(self, tensor: Tensor) -> int:
@@ -280,6 +282,8 @@ class Identities(Tensors):
 
     def _gradient_of(self, tensor: Any) -> str | None:
         """ "w.grad", if this is the gradient of the user's variable w."""
+        if tensor.requires_grad:
+            return None  # as most operands do: this saves a search
         for own in self.engines:
             for name, leaf in self.namespace().items():
                 if isinstance(leaf, own.kind) and _grad_of(leaf) is tensor:

@@ -100,6 +100,8 @@ class Recorder(ForwardHalf):
         run.captured = asked and not (task.accumulate and isinstance(node, AccumulateGrad))
         if isinstance(node, AccumulateGrad) and not run.captured:
             before, after = self._grads.get(entry), maybe(node.grad)
+            if node.grad is not None:
+                self._gradients[id(node.grad)] = node.grad
             now.accumulate(run, before, after if added is None else added)
             self._grads[entry] = after
         run.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
