@@ -70,7 +70,7 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
-def _check_param_device(param: Tensor, old_param_device: Any) -> int:
+def _check_param_device(param: Tensor, old_param_device: int | None) -> int:
     """-1, PyTorch's number of the CPU, on which all parameters are.
 
     >>> _check_param_device(minigrad.ones(2), None)

@@ -5,7 +5,7 @@ assigned to it; see registry.py.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, Self, SupportsIndex
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import empty
 from minigrad.methods.saving import REMADE
+
+T = TypeVar("T", bound=Tensor)
+R = TypeVar("R")
 
 
 class Parameter(Tensor):
@@ -82,7 +85,7 @@ class _Uninitialized(Tensor):
     cls_to_become: type
 
     @property
-    def array(self) -> Any:
+    def array(self) -> NoReturn:
         """Raises ValueError: there are no values yet."""
         raise ValueError(NO_VALUES)
 
@@ -220,7 +223,7 @@ def is_lazy(param: object) -> bool:
     return isinstance(param, _Uninitialized)
 
 
-def with_no_entries(x: Any, f: Callable[[Any], Any]) -> Any:
+def with_no_entries(x: T, f: Callable[[T], R]) -> R:
     """f(x), for which a parameter that has no shape yet is an ordinary one with no entries."""
     cls = x.__class__
     x.__class__ = getattr(cls, "cls_to_become", cls)

@@ -226,17 +226,17 @@ def pow(x, y, *, out=None):
 
 def _pow_dx(g, x, y):
     n = as_number(y)
-    if n == 1 and not getattr(x, "requires_grad", False):
+    if n == 1 and not getattr(x, "node", None):
         return g
     if n is not None:
-        return g * 0 if n == 0 else g * (first_power(x) * 2) if n == 2 else g * (x ** (n - 1) * n)
+        return g * 0 if n == 0 else g * (2 * first_power(x)) if n == 2 else g * (x ** (n - 1) * n)
     zero = y == 0
     return g * np.where(zero, y * 0, y) * x ** (np.where(zero, y * 0, y - 1))
 
 
 def first_power(x):
     """x, in derivatives of derivatives as x ** 1, so that its derivative 1 depends on x, as in PyTorch."""
-    return x**1 if getattr(x, "requires_grad", False) else x
+    return x**1 if getattr(x, "node", None) else x
 
 
 def _pow_dy(g, x, y, z):
@@ -264,7 +264,7 @@ def square(x, *, out=None):
     return np.square(x if x.dtype.kind != "b" else x.astype(np.int64), out=out)
 
 
-square.vjp(x=lambda g, x: g * (first_power(x) * 2))
+square.vjp(x=lambda g, x: g * (2 * first_power(x)))
 
 
 @elementwise(np.sqrt, result="float")
