@@ -114,6 +114,34 @@ def test_the_moodle_file_has_grades_and_feedback(graded, tmp_path, worksheet):
         assert (ada["Identifier"], ada["Status"]) == ("Participant 11", "Submitted")
 
 
+def test_a_comment_for_moodle_is_html_in_which_a_student_s_text_stays_text(tmp_path):
+    error = a_question(reason="1/dx: ValueError: <img src=x> & 2 <= 3\n=1+1")
+    write_reports(gradebook_of("ps1", [[a_grade("ada", error)]]), tmp_path / "graded")
+    (tmp_path / "theirs.csv").write_text("username,email\nada,\n", "utf-8")
+
+    marks = read_marks(tmp_path / "graded")
+    path, _ = write_marks("moodle", marks, tmp_path / "theirs.csv", tmp_path / "moodle.csv")
+
+    (ada,) = rows_of(path)
+    said = ada["Feedback comments"]
+    assert (
+        "&lt;<wbr>img src=x&gt;<wbr> &amp;<wbr> 2 &lt;<wbr>= 3<br>\n'=1+1" in said
+        and "<img" not in said
+    )
+
+
+def test_an_exact_id_gets_its_mark_in_an_lms_whatever_others_are_called(tmp_path):
+    full, none = a_question(points=2), a_question(points=0, reason="1/dx: wrong value")
+    grades = [a_grade("ADA", none), a_grade("ada", full)]
+    write_reports(gradebook_of("ps1", [grades]), tmp_path / "graded")
+    (tmp_path / "theirs.csv").write_text("username,email\nada,\n", "utf-8")
+
+    marks = read_marks(tmp_path / "graded")
+    path, absent = write_marks("moodle", marks, tmp_path / "theirs.csv", tmp_path / "m.csv")
+
+    assert [row["Grade"] for row in rows_of(path)] == ["2"] and absent == ["ADA"]
+
+
 @pytest.mark.filterwarnings("ignore::Warning")  # of nbgrader's own
 def test_nbgrader_s_database_gets_the_points_of_each_question_and_keeps_its_own(
     graded, tmp_path, monkeypatch

@@ -330,6 +330,18 @@ def test_missing_students_get_zero_and_unknown_submissions_are_flagged(file, set
     assert "nothing was handed in" in (tmp_path / "out" / "feedback" / "cy.html").read_text("utf-8")
 
 
+def test_a_name_that_is_only_similar_does_not_take_a_student_s_place(file, settings):
+    file("roster.csv", "id,name,email\nada,Ada Lovelace,ada@x.edu\n")
+    names = "ADA", "Ada Lovelace", "ada"
+    people = given(settings('roster = "roster.csv"'), *names)
+
+    book = gradebook_of("ps1", [[a_grade(n) for n in names]], people)
+
+    files = {row.student.id: row.grades[0]["student"] for row in book.rows}
+    assert files == {"ada": "ada", "ADA (2)": "ADA", "Ada Lovelace (2)": "Ada Lovelace"}
+    assert all(row.confirm for row in book.rows)
+
+
 def test_no_submission_hides_another_whose_name_looks_numbered():
     book = gradebook_of("ps1", [[a_grade(name) for name in ("ada", "ada (2)", "ada")]])
 

@@ -19,6 +19,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,7 +137,7 @@ def _matched(marks: AssignmentMarks, rows: Rows) -> Marked:
     """Map the students of these rows to their marks, matched by id, email or name."""
     roster = Roster(tuple(student for _, student in rows if student))
     found: Marked = {}
-    for one in marks.students:
+    for one in sorted(marks.students, key=lambda one: roster.is_inexact(one.line.student.id)):
         student = one.line.student
         names = map(roster.owner, (student.id, student.email, student.name))
         if whose := next(filter(None, names), None):
@@ -176,7 +177,8 @@ def canvas_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
 def moodle_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
     """The grading worksheet: Moodle's columns, with grade and feedback comments filled in.
 
-    If the roster lacks these two columns, they are added, as Moodle's *Import* expects.
+    If the roster lacks these two columns, they are added, as Moodle's *Import* expects. Moodle shows a comment as
+    HTML. In ";=", which escaping makes of "<=", a spreadsheet would see a formula.
     """
     names = list(rows[0][0].names)
     names += [name for name in ("Grade", "Feedback comments") if name not in names]
@@ -185,7 +187,8 @@ def moodle_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
         values = dict(zip(names, row.cells.values()))
         _check_points(marks, row, [values.get("Maximum Grade", "")])
         if one := found.get(student):
-            values |= {"Grade": points_text(one.line.points), "Feedback comments": one.comment}
+            shown = escape(one.comment, quote=False).replace(";", ";<wbr>").replace("\n", "<br>\n")
+            values |= {"Grade": points_text(one.line.points), "Feedback comments": shown}
             table.append([values[name] for name in names])
     return table
 

@@ -73,6 +73,11 @@ class Roster:
         found = (self.find(name) for name in _names_in(submission))
         return next((student for student in found if student), None)
 
+    def is_inexact(self, submission: str) -> bool:
+        """Is its name only similar to the identifiers of its owner? Then one with an exact name goes before it."""
+        owner = self.owner(submission)
+        return owner is not None and submission not in (owner.id, *owner.known_as)
+
     def named(self, name: str, where: str) -> Student:
         """The student with this name. Raises GradebookError, prefixed with `where`, if there is none."""
         student = self.find(name)
@@ -106,7 +111,7 @@ def owners_of(submissions: Sequence[str], roster: Roster | None = None) -> dict[
     def is_taken(name: str) -> bool:
         return name in taken or (roster is not None and roster.find(name) is not None)
 
-    for submission in submissions:
+    for submission in sorted(submissions, key=roster.is_inexact) if roster else submissions:
         owner = roster.owner(submission) if roster else None
         if owner is not None and owner.id not in taken:
             student, note = owner, ""
