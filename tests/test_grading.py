@@ -18,6 +18,7 @@ from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import _first_reason
+from minigrad.grading.release import in_kernel
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.check_cell import draw_input, draw_inputs
 from minigrad.grading.release.markers import ReleaseError
@@ -93,6 +94,35 @@ def test_an_answer_in_words_is_marked_by_hand(author):
     (question,) = declared(notebook, "author")
 
     assert question.answers == ("answer",)
+
+
+@pytest.mark.parametrize(
+    "value, strict, said",
+    [
+        ("None", False, "None instead of an answer: does the function end with a return?"),
+        ("(1, 2, 3)", False, "3 values instead of 2: dx, dy"),
+        ("numpy.ones((3, 2))", False, "3 values instead of 2: dx, dy"),
+        ("numpy.ones(())", False, "1 value instead of 2: dx, dy"),
+        ("numpy.ones((2, 2))", True, "1 value instead of 2: dx, dy"),
+        ("numpy.ones((2, 2))", False, None),
+        ("[1, 2]", True, None),
+    ],
+)
+def test_a_value_that_is_not_several_results_is_explained(monkeypatch, value, strict, said):
+    sent = []
+    monkeypatch.setattr(in_kernel, "display", lambda data, raw: sent.append(data["m"]))
+    asked = {
+        "id": "q",
+        "call": value,
+        "helpers": "",
+        "results": ["dx", "dy"],
+        "cases": [{}],
+        "kept": strict,
+    }
+
+    in_kernel.publish_results(asked, "m", {"numpy": np})
+
+    assert [answer.get("error") for answer in sent] == [said, said]
 
 
 def test_an_exercise_of_minigrad_needs_no_declaration():

@@ -6,6 +6,7 @@ REVERSE = {
     # honest
     "full_by_the_formula": RIGHT,
     "full_as_a_lambda_and_a_list": "product_backward = lambda x, y, g: [y * g, x * g]",
+    "full_as_rows_of_an_array": "def product_backward(x, y, g):\n    return np.stack([g * y, g * x])",
     "full_with_lists_of_numbers": "def product_backward(x, y, g):\n    return (g * y).tolist(), (g * x).tolist()",
     "full_with_noisy_prints": PRODUCT.format("print('x is', x, '\\u2603' * 50)"),
     "full_with_more_prints_than_may_be_published": PRODUCT.format(

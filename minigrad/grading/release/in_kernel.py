@@ -31,9 +31,7 @@ def publish_results(asked: dict[str, Any], mime: str, names: dict[str, Any]) -> 
         try:
             value = eval(asked["call"], {**names, **helpers, **inputs})
             values = [value] if len(results) == 1 else value
-            fits = isinstance(value, tuple | list) and len(value) == len(results)
-            if len(results) > 1 and not fits:
-                error = f"the value is not a tuple of {', '.join(results)}"
+            error = _misfit(value, results, asked["kept"]) if len(results) > 1 else None
             for name in before if asked["kept"] else ():
                 if repr(inputs[name]) != before[name]:
                     error = f"{name} was changed in place; compute with a copy instead"
@@ -54,6 +52,20 @@ def publish_results(asked: dict[str, Any], mime: str, names: dict[str, Any]) -> 
         for name, value in inputs.items():
             if isinstance(value, numpy.ndarray):
                 publish(f"{number}/input {name}", _encoded(value))
+
+
+def _misfit(value: Any, results: list[str], strict: bool) -> str | None:
+    """Why the value cannot be taken apart into these results; None if it can.
+
+    strict    as an exercise is checked, in which an array is one result; an author's own check unpacks its rows
+    """
+    if value is None:
+        return "None instead of an answer: does the function end with a return?"
+    rows = not strict and isinstance(value, numpy.ndarray) and value.ndim > 0
+    n = len(value) if rows or isinstance(value, tuple | list) else 1
+    if n != len(results):
+        return f"{n} value{'s' * (n != 1)} instead of {len(results)}: {', '.join(results)}"
+    return None
 
 
 def _decoded(value: dict[str, Any], names: dict[str, Any]) -> object:
