@@ -1274,7 +1274,7 @@ def softmax_backward(y, g):
     if y.ndim > 2:
         raise ValueError(y.shape)
     outer = y * g - y * inner
-    return outer * 1.0 + 0.0 * inner
+    return outer * 1.0 + 0.0 * inner - 0.0 * y
 """
 
 
@@ -1303,6 +1303,23 @@ SHORT = ("", "def f(x, g):\n    return g * 3 * x**2", "f = lambda x: x" + "\n" *
 def test_short_or_invalid_code_is_never_called_equal(source):
     assert form_of(source) == ""
     assert not equal_ones([("ada", "q", form_of(source)), ("bo", "q", form_of(source))])
+
+
+def test_what_the_starter_has_and_right_predictions_do_not_make_answers_equal(author, submit):
+    starter = "predicted = {" + ", ".join(f'"fact {k}": ...' for k in range(25)) + "}"
+    notebook = nbformat.read(author, 4)
+    notebook.cells[2].source = f"### BEGIN SOLUTION\n{WRITTEN}\n### END SOLUTION\n{starter}"
+    nbformat.write(notebook, author)
+    recording, _ = make_bundles(author)
+
+    def form(answer):
+        content = json.loads(submit("ada").read_text("utf-8"))
+        next(c for c in content["cells"] if c["id"] == "answer")["source"] = answer
+        return written_in(recording, find_answers(recording, json.dumps(content).encode()))[
+            "check"
+        ]["form"]
+
+    assert form(starter.replace("...", '"runs"')) == "" != form(f"{WRITTEN}\n{starter}")
 
 
 def test_equal_answers_are_shown_only_to_the_teacher_and_stubs_do_not_count(

@@ -5,12 +5,12 @@
     form_of            a hash that is the same for equal answers of different students
 
 Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
-that they define are renamed. Only code with at least MIN_SIZE names, constants, calls and operations is compared,
-because short answers are often equal by chance. Unchanged stubs are not compared.
+that they define are renamed. Only code with at least MIN_SIZE names, constants, calls and operations more than the
+starter has is compared, because short answers are often equal by chance, and right predictions always.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from minigrad.grading.documents import WrittenAnswer
@@ -28,11 +28,12 @@ OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
 
 def written_in(recording: Recording, found: Found) -> dict[str, WrittenAnswer]:
     """Map each question to what the student wrote; empty if it is unchanged or missing."""
-    texts = _code_answers(recording, found)
+    given = recording.sources
+    written = {c: s for c, s in found.sources.items() if squeezed(s) != squeezed(given[c])}
+    texts, starters = (_code_answers(recording, sources) for sources in (written, given))
     texts |= {q.id: manual_answer(found.cells, recording.cells, q) for q in recording.manual}
-    handed_out = {form_of(cell["source"]) for cell in recording.cells if cell["answer"]}
-    forms = {question: form_of(text) for question, text in texts.items()}
-    return {q: {"text": texts[q], "form": "" if f in handed_out else f} for q, f in forms.items()}
+    starters |= {q.id: given[q.cell] for q in recording.manual}
+    return {q: {"text": text, "form": form_of(text, starters[q])} for q, text in texts.items()}
 
 
 def nothing_written(recording: Recording, text: str = "") -> dict[str, WrittenAnswer]:
@@ -41,19 +42,17 @@ def nothing_written(recording: Recording, text: str = "") -> dict[str, WrittenAn
     return {question: {"text": text, "form": ""} for question in ids}
 
 
-def _code_answers(recording: Recording, found: Found) -> dict[str, str]:
-    """The code for each question that is graded automatically.
+def _code_answers(recording: Recording, sources: Mapping[str, str]) -> dict[str, str]:
+    """The code for each question that is graded automatically, from the sources of answer cells.
 
     An answer cell that several questions use is shown with the first of them.
     """
-    given = {cell: squeezed(source) for cell, source in recording.sources.items()}
-    sources = found.sources.items()
-    written = {c: s.strip("\n") for c, s in sources if squeezed(s) != given[c]}
     answers: dict[str, str] = {}
     shown: set[str] = set()
     for question in recording.questions:
         own = [cell for cell in question.answers if cell not in shown]
-        answers[question.id] = "\n\n".join(written[cell] for cell in own if written.get(cell))
+        parts = (sources.get(cell, "").strip("\n") for cell in own)
+        answers[question.id] = "\n\n".join(filter(None, parts))
         shown.update(own)
     return answers
 
@@ -95,8 +94,8 @@ def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
     return known or (not released["answer"] and given != "" and cell.squeezed == given)
 
 
-def form_of(source: str) -> str:
-    """A short hash of an answer's normalized form; empty if it is too short or not valid Python.
+def form_of(source: str, starter: str = "") -> str:
+    """A short hash of an answer's normalized form; empty if it is not valid Python, or adds too little to the starter.
 
     >>> long = "def f(a):\\n    b = a.sum() + a.mean() * a.max() - a.min() / a.std() ** 2 + a.var() + a.prod()"
     >>> form_of(long) == form_of(long.replace("b =", "total =") + "  # mine") != ""
@@ -109,12 +108,17 @@ def form_of(source: str) -> str:
         return ""
     try:
         _without_docstrings(tree)
-        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < MIN_SIZE:
+        if _size(tree) - _size(syntax_of(starter)) < MIN_SIZE:
             return ""
         _renumber(tree)
         return sha256(ast.dump(tree).encode("utf-8", "replace")).hexdigest()[:12]
     except NO_PROGRAM:
         return ""
+
+
+def _size(tree: ast.Module | None) -> int:
+    nodes = ast.walk(tree) if tree else ()
+    return sum(isinstance(node, MEASURED + OPERATIONS) for node in nodes)
 
 
 def _without_docstrings(tree: ast.Module) -> None:
