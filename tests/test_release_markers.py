@@ -186,12 +186,14 @@ def test_otter_s_markers_work_from_file_to_file(tmp_path):
         id="check",
         metadata=settings(grade_id="c", grade=True, solution=False, points=1),
     )
+    check_cell.metadata["minigrad"] = {"question": {"packages": ["scipy"]}}
 
     student = nbformat.read(release(written(tmp_path, answer(), check_cell), tmp_path / "s"), 4)
 
     answer_cell, what_counts, check = student.cells
     assert (answer_cell.source, check.source) == ("dx = ...", "")
     assert what_counts.source.startswith("*What is graded: your answer cells")
+    assert "Graded code can use NumPy, scipy, Python's" in what_counts.source
 
 
 def test_an_answer_that_is_graded_by_hand_is_replaced_too(tmp_path):

@@ -41,7 +41,9 @@ from minigrad.utils.notebook_format import nbformat
 COUNTS = (
     "*What is graded: your answer cells. You may add cells of your own. The imports, functions, classes and "
     "constants in them that your answers use are graded with the answers; the rest is not run. Names from the "
-    "given cells keep their meaning.*"
+    "given cells keep their meaning. Graded code can use {packages}, Python's standard library and, where the task "
+    "needs it, minigrad. Keep what needs other packages, such as a plot or a progress bar, out of the functions that "
+    "are graded.*"
 )
 
 COUNTS_ID = "what-counts"
@@ -89,7 +91,10 @@ def checked_student_notebook(notebook: Notebook, name: str) -> Notebook:
     student = student_notebook(notebook)
     _check_nothing_left(notebook, student, name)
     if any(is_answer(cell) for cell in student.cells):
-        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id=COUNTS_ID))
+        asked = (metadata_of(cell, "minigrad").get("question", {}) for cell in notebook.cells)
+        packages = ["NumPy", *(p for question in asked for p in question.get("packages", ()))]
+        text = COUNTS.format(packages=", ".join(dict.fromkeys(packages)))
+        student.cells.insert(1, nbformat.v4.new_markdown_cell(text, id=COUNTS_ID))
     return student
 
 
