@@ -157,6 +157,46 @@ def test_calling_the_given_function_is_not_a_prediction(tmp_path):
     assert gate_bundles(author, recording, judge) == 1
 
 
+IMPLEMENTATION = """\
+from minigrad.teach import Implementation
+def twice(x):
+    return 2 * x
+exercise = Implementation("double", twice, [{"x": (3,)}])"""
+DIFFERENTIABLE = """\
+from minigrad.teach import Differentiable
+exercise = Differentiable("double", lambda x: 2 * x, [[(3,)]])"""
+
+
+@pytest.mark.parametrize(
+    "given, checking, answer",
+    [
+        (IMPLEMENTATION, False, "double = twice"),
+        (IMPLEMENTATION, True, 2),
+        (DIFFERENTIABLE, False, "double = exercise.forward"),
+        (DIFFERENTIABLE, True, 1),
+    ],
+)
+def test_a_given_implementation_is_no_answer_and_belongs_in_a_cell_of_the_check(
+    tmp_path, given, checking, answer
+):
+    solution = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
+    cells = [
+        a_cell(new_code_cell, "given", given, locked=True),
+        a_cell(new_code_cell, "answer", solution, solution=True),
+        a_cell(new_code_cell, "check", "exercise.check()", grade=True, points=2, locked=True),
+    ]  # fmt: skip
+    cells[0].metadata["minigrad"] = {"check": checking}
+    author = tmp_path / "double.ipynb"
+    nbformat.write(new_notebook(cells=cells), author)
+
+    if checking:
+        assert gate_bundles(author, *make_bundles(author)) == answer
+    else:
+        assert f"1 of check gets 2 of 2 points, but should get fewer.\n    {answer}" in refused(
+            author
+        )
+
+
 def test_a_solution_that_calls_the_given_function_is_refused(tmp_path):
     said = refused(facts(tmp_path, "predicted |= what_happens()"))
 

@@ -156,11 +156,14 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
     with ThreadPoolExecutor(os.cpu_count()) as several:  # each thread waits for its own process
         answers = list(several.map(lambda c: record_submission(job, c, sandbox), contents))
-    for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
+    for (name, wanted, sources), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]
         if not {"all of them": points == of, "none": points == 0, "fewer": points < of}[wanted]:
             lost = [question for question in grade["questions"] if question["reason"]]
-            reasons = "\n".join(f"    {q['id']}: {q['reason']}" for q in lost)
+            why = [f"{q['id']}: {q['reason']}" for q in lost]
+            if wanted == "fewer":
+                why = [line for source in sources.values() for line in source.splitlines()]
+            reasons = "\n".join(f"    {line}" for line in why)
             raise GateError(
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"

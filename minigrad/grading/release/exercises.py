@@ -23,7 +23,7 @@ from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, DrawnCase
 from minigrad.grading.release import syntax
 from minigrad.teach.ask_facts import Facts
-from minigrad.teach.ask_functions import Differentiable
+from minigrad.teach.ask_functions import Differentiable, Implementation
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.cases import draw
@@ -32,6 +32,13 @@ from minigrad.teach.trying import FunctionQuestion
 
 Definition = ast.FunctionDef | ast.ClassDef
 Names = Mapping[str, object]  # what the given cells define
+
+# A function of the exercise's own that would answer it, and how by its name. That is no answer, so `release` tries it.
+OWN = (
+    (Facts, "program", "{} = {}()"),
+    (Implementation, "reference", "{} = {}"),
+    (Differentiable, "forward", "{} = {}"),
+)
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
@@ -76,7 +83,7 @@ def differentiated(function, inputs, constants, g):
 
 def questions(names: Names, wanted: list[str], sources: list[str]) -> dict[str, Declaration]:
     """Map variables to declarations, for the exercises that can be graded; `sources` are the cells."""
-    found = {name: _declaration(names[name], names, sources) for name in wanted if name in names}
+    found = {name: _declaration(name, names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
@@ -85,15 +92,17 @@ def drawn_cases(names: Names, asked: list[tuple[str, str]]) -> list[list[DrawnCa
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
-def _declaration(exercise: object, names: Names, sources: list[str]) -> Declaration | None:
+def _declaration(variable: str, names: Names, sources: list[str]) -> Declaration | None:
+    exercise = names[variable]
     if not isinstance(exercise, Question) or not (asked := _call_of(exercise, names)):
         return None
     name, cases = exercise.name, len(_cases(exercise, "public"))
     wrongs = [_wrong_source(wrong, name, sources) for wrong in exercise.wrongs]
-    answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
-    if isinstance(exercise, Facts) and answered_by in names:
-        # calling the given function is not a prediction
-        wrongs.append(f"{name} = {answered_by}()")
+    for kind, own, by_name in OWN:
+        if isinstance(exercise, kind):
+            called = getattr(getattr(exercise, own), "__name__", "")
+            wrongs += [by_name.format(name, called)] if called in names else []
+            wrongs += [] if kind is Facts else [f"{name} = {variable}.{own}"]
     tolerances = {kind: getattr(exercise, kind, None) for kind in ("rtol", "atol")}
     return {
         "results": _result_names(exercise.parts()),
