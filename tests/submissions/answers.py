@@ -64,6 +64,13 @@ REVERSE = {
     "def shown(a: torch.Tensor) -> torch.Tensor:\n    plt.plot(a)\nshown(1)\nfor k in (1, 2): plt.plot([k])\n"
     "np.testing.assert_allclose(np.ones(1), torch.ones(1))\none = np.ones(1)\n@numba.njit\n"
     + PRODUCT.replace("g * y", "one * g * y").format("pass"),
+    "full_tries_the_engine_above": "import minigrad as mg\nx = mg.tensor([1.0], requires_grad=True)\n"
+    "(x * x).sum().backward()\nprint(x.grad)\n" + RIGHT,
+    "full_with_the_engine_in_hints_decorators_and_classes": "from minigrad import Tensor, no_grad\n"
+    "from minigrad.autograd import Function\nclass Mine(Function): pass\n@no_grad()\n"
+    "def product_backward(x: Tensor | None, y: Tensor, g) -> Tensor:\n    return g * y, g * x",
+    "full_looks_at_the_check_of_an_exercise": "from minigrad.teach import Exercise\nhere = Exercise('f', None, [])\n"
+    "print(here.check().rows[0], here.points > 3)\n" + RIGHT,
     "full_below_magics_that_are_not_here": "%config InlineBackend.figure_format = 'retina'\n%load_ext nb_black\n"
     "%tensorboard --logdir runs\n%time one = 1.0\nfiles = !ls\nfor file in files: print(file)\n"
     + PRODUCT.replace("g * y", "one * g * y").format("pass"),

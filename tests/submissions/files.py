@@ -282,6 +282,20 @@ CARRIED = {
     "full_import_in_a_cell_of_its_own": _beside(
         USES.replace("{}", "mul"), "from operator import mul"
     ),
+    "full_import_elsewhere_of_what_the_answer_calls_at_once": _beside(
+        "random.seed(0)\ndef product_backward(x, y, g):\n    return g * y, random.choice([g * x])",
+        "import random",
+    ),
+    "full_table_elsewhere_that_the_answer_fills": _beside(
+        "RULES['dx'] = lambda x, y, g: g * y\nTABLE.append(3)\nNAMES.all = RULES\n"
+        "def product_backward(x, y, g):\n    return NAMES.all['dx'](x, y, g), g * x * TABLE[0] / 3",
+        "RULES, TABLE = {}, []\nclass NAMES: pass",
+    ),
+    "full_imports_in_a_cell_of_its_own_what_is_not_here": _beside(
+        "plt.style.use('dark')\nclass Net(torch.nn.Module): pass\n@numba.njit\n"
+        "def product_backward(x: torch.Tensor, y, g):\n    return g * y, g * x",
+        "import torch, matplotlib.pyplot as plt\nimport numba",
+    ),
     "full_import_as": _beside(USES.replace("{}", "op.mul"), "import operator as op, math"),
     "full_star_import": _beside(
         USES.replace("{}", "multiply"), "from math import *\nfrom numpy import *"

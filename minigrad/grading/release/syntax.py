@@ -8,7 +8,7 @@ import math
 import re
 import symtable
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -51,10 +51,10 @@ def statements_of(source: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def names_bound(*statements: ast.AST) -> set[str]:
-    """The names that statements define, import (including "*"), or assign to, in whole or in part.
+def names_bound(*statements: ast.AST, in_part: bool = True) -> set[str]:
+    """The names that statements define, import (including "*"), or assign to, in whole or, unless you say so, in part.
 
-    A bare method call may change its object, so `table.append(3)` counts as defining table. An import from
+    A bare method call may change its object, so `table.append(3)` counts as defining table, in part. An import from
     __future__ changes the whole cell, so it counts as "*".
     """
     made: set[str] = set()
@@ -69,10 +69,10 @@ def names_bound(*statements: ast.AST) -> set[str]:
         elif not isinstance(part, Inner):
             waiting += ast.iter_child_nodes(part)
             if isinstance(getattr(part, "ctx", None), ast.Store):
-                made |= _owner(part)
+                made |= _owner(part) if in_part or isinstance(part, ast.Name) else set()
             elif isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
                 made.add(part.name)
-            elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+            elif in_part and isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
                 method = part.value.func
                 made |= _owner(method) if isinstance(method, ast.Attribute) else set()
     return made
@@ -126,35 +126,48 @@ def unparsed(statement: ast.AST) -> str:
         return ""
 
 
-def without_module(source: str, module: str) -> str:
-    """The source without a module's imports, and without what cannot run then; "" if it has no such imports.
+def without_modules(source: str, modules: Collection[str], above: Sequence[str] = ()) -> str:
+    """The source without these modules' imports, and without what cannot run then; "" if that changes nothing.
 
-    That is annotations, decorators, and statements such as  plt.style.use("dark") , which use the module or a
-    name that is made with it. A function that uses it stays, and raises only if it is called.
+    That is annotations, decorators, classes that derive from theirs, and statements such as  plt.style.use("dark") ,
+    which use a module or a name that is made with it. A function that uses it stays, and raises only if it is called.
+
+    above    the sources that ran before it, which may have imported the modules
     """
+    absent: set[str] = set()  # the names that are not defined without the modules
+    for earlier in above:
+        _runnable(statements_of(earlier), modules, absent)
+    whole = ast.Module(statements_of(source), [])
+    before = unparsed(whole)
+    after = unparsed(ast.Module(_runnable(whole.body, modules, absent), []))
+    return "" if after == before else after
+
+
+def _runnable(
+    statements: Sequence[ast.stmt], modules: Collection[str], absent: set[str]
+) -> list[ast.stmt]:
+    """The statements that can run without the modules; `absent` is updated."""
     kept: list[ast.stmt] = []
-    absent: set[str] = set()  # the names that are not defined without the module
-    imported = False
-    for statement in statements_of(source):
+    for statement in statements:
         if isinstance(statement, Import):
-            made, of = names_bound(statement), getattr(statement, "module", None)
-            here = [a for a in statement.names if (of or a.name).split(".")[0] != module]
-            imported = imported or len(here) < len(statement.names)
+            of = getattr(statement, "module", None)
+            absent |= names_bound(statement)
+            here = [a for a in statement.names if (of or a.name).split(".")[0] not in modules]
             statement.names = here
-            absent = (absent | made) - names_bound(statement)
+            absent -= names_bound(statement)
             kept += [statement] if here else []
-        elif isinstance(statement, Function | ast.ClassDef):
+            continue
+        lacks = False
+        if isinstance(statement, Function | ast.ClassDef):
             _drop_decoration(statement, absent)
-            lacks = bool(absent & names_read(statement))
-            absent = absent | {statement.name} if lacks else absent - {statement.name}
-            kept.append(statement)
+            made, lacks = {statement.name}, bool(absent & names_read(statement))
         else:  # names_bound would add x for  x[0] = plt.figure() ,  which exists without it
             names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
             made = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-            lacks = waits_for([statement], absent)
-            absent = absent | made if lacks else absent - made
-            kept += [] if lacks else [statement]
-    return unparsed(ast.Module(kept, [])) if imported else ""
+        fails = waits_for([statement], absent)
+        (absent.update if lacks or fails else absent.difference_update)(made)
+        kept += [] if fails else [statement]
+    return kept
 
 
 def _drop_decoration(definition: ast.stmt, names: set[str]) -> None:

@@ -71,7 +71,7 @@ def find_carried(
     place     the position of the answer's first cell
     """
     own = syntax.statements_of(answer)
-    made = syntax.names_bound(*own)
+    made = syntax.names_bound(*own, in_part=False)
     wanted = syntax.names_read(*own) - made
     there = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
     candidates = list(_candidates(others, layout, there, place))

@@ -25,7 +25,7 @@ from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
 from minigrad.grading.release.check_cell import MIME, check_cell
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.syntax import without_module
+from minigrad.grading.release.syntax import without_modules
 from minigrad.grading.run.carried import Carried, find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
@@ -37,8 +37,11 @@ from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
 TAKEN = "the code that the answer uses from other cells"
-ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w{1,40})[.']")  # of a plot, mostly
-MAX_NOTES = 20
+# a module that is not here, for a plot, mostly; or the engine, whose stand-in can be imported, and not used
+ABSENT = re.compile(
+    r"ModuleNotFoundError: No module named '(\w{1,40})[.']|.*(_Absent|the engine is not here)"
+)
+MAX_ABSENT = 20  # modules that are not here, for one question
 ENDS = {
     "died": "ended the kernel",
     "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
@@ -172,21 +175,30 @@ class _Run:
     def _run(self, question: GradedQuestion, kernel: Kernel, ends: float) -> QuestionAnswers:
         """Run the cells of a question, and collect its answers. `ends` is a deadline on the monotonic clock."""
         problem = None
+        ran: list[str] = []
+        lacking: dict[str, None] = {}  # the modules that are not here, in order
         notes = self.carried[question.id].notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
         for what, source, own in self._cells(question):
             # given cells are trusted, and run before the student's, so they get more time
             given = self.limits.cell if own else self.limits.start
-            run = kernel.run(source, min(ends, time.monotonic() + given))
-            while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
-                source = without_module(source, absent[1])
-                if not source or len(notes) > MAX_NOTES:
+            code = source
+            run = kernel.run(code, min(ends, time.monotonic() + given))
+            while own and run.end == "idle" and run.error is not None:
+                if absent := ABSENT.match(run.error):
+                    lacking[absent[1] or "minigrad"] = None
+                left = without_modules(source, lacking, ran) if lacking else ""
+                if left in ("", code) or len(lacking) > MAX_ABSENT:
                     break
+                code = left
+                run = kernel.run(code, min(ends, time.monotonic() + given))
+            ran.append(source)
+            if code != source:
+                modules = ", ".join(lacking)
                 notes.append(
-                    f"{what}: {absent[1]} is not here, so its import was left out, and what uses it at once"
+                    f"{what}: what uses {modules} at once was left out, because it is not here"
                 )
-                run = kernel.run(source, min(ends, time.monotonic() + given))
             if run.end != "idle":
                 return _no_answers(run.end, _why(run, what, given))
             if run.error is not None and what == TAKEN:
