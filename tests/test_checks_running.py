@@ -317,7 +317,7 @@ def test_a_helper_in_a_cell_that_is_not_graded_is_named():
 
     assert result.ok
     assert repr(result).endswith(
-        "helper, factor are defined in another cell. Only the cell of f is graded: define them there."
+        "helper, factor are defined in another cell. Keep that cell in the notebook: what f uses is graded with it."
     )
 
 

@@ -201,8 +201,8 @@ class Question(metaclass=_Declares):
         if loose:
             names, verb = ", ".join(loose), "is" if len(loose) == 1 else "are"
             yield (
-                f"{names} {verb} defined in another cell. Only the cell of {self.name} is graded: "
-                f"define {'it' if len(loose) == 1 else 'them'} there."
+                f"{names} {verb} defined in another cell. Keep that cell in the notebook: what {self.name} uses is "
+                "graded with it."
             )
         if all(row.ok for row in rows):
             return
