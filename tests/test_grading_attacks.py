@@ -73,6 +73,24 @@ def test_a_wrong_value_is_wrong_and_does_not_stop_judging(kind, mine, right):
     assert not verdict.ok and verdict.reason
 
 
+@pytest.mark.parametrize(
+    "mine, said",
+    [
+        ({"a": [1, 2.5], "b": "+"}, ""),
+        ({"a": [1, 2.6], "b": "+"}, "wrong value: at ['a'][1]"),
+        ({"a": [1, 2.5], "b": "-"}, "wrong value: at ['b']"),
+        ({"a": [1], "b": "+"}, "wrong value: entries: 1 instead of 2, at ['a']"),
+        ({"a": [1, 2.5], "c": "+"}, "wrong value: keys missing: 1, keys too many: 1"),
+        ({"a": [1, [2.5]], "b": "+"}, "wrong value: at ['a'][1]"),
+        ([1], "not a dict"),
+    ],
+)
+def test_the_first_difference_of_nested_values_is_placed_and_no_right_value_shown(mine, said):
+    verdict = compare_answer(asked("exact"), {"json": mine}, {"json": {"a": [1, 2.5], "b": "+"}})
+
+    assert (verdict.ok, verdict.reason) == (not said, said)
+
+
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 10**400, 2.5, None, [1, None]])
 def test_a_right_value_is_right(value):
     assert compare_answer(asked("exact"), {"json": value}, {"json": value}).ok

@@ -154,7 +154,7 @@ def _plain(question: GradedQuestion, mine: object, right: object) -> str:
     for kind in (dict, list):
         if isinstance(right, kind) and not isinstance(mine, kind):
             return f"not a {kind.__name__}"
-    return "" if _same(mine, right, question) else "wrong value"
+    return _fault(mine, right, question)
 
 
 def _unordered(mine: object, right: object, question: GradedQuestion) -> str:
@@ -164,7 +164,9 @@ def _unordered(mine: object, right: object, question: GradedQuestion) -> str:
     extra, missing = ([json.loads(e) for e in c.elements()] for c in (a - b, b - a))
     if len(extra) == len(missing) <= MAX_UNEQUAL:  # they may still be equal within the tolerance
         for wanted in [*missing]:
-            k = next((k for k, entry in enumerate(extra) if _same(entry, wanted, question)), None)
+            k = next(
+                (k for k, entry in enumerate(extra) if not _fault(entry, wanted, question)), None
+            )
             if k is not None:
                 del extra[k]
                 missing.pop()  # only the number of the others is reported
@@ -173,13 +175,27 @@ def _unordered(mine: object, right: object, question: GradedQuestion) -> str:
     return f"missing entries: {len(missing)}; extra entries: {len(extra)}"
 
 
-def _same(mine: object, right: object, question: GradedQuestion) -> bool:
+def _fault(mine: object, right: object, question: GradedQuestion, place: str = "") -> str:
+    """What the first difference is, and its place in the values, such as  ['order'][3]."""
+    at = f", at {place}" if place else ""
     if isinstance(right, dict) and isinstance(mine, dict):
-        if mine.keys() != right.keys():
-            return False
-        return all(_same(mine[k], right[k], question) for k in right)
-    if isinstance(right, list) and isinstance(mine, list):
-        return len(mine) == len(right) and all(_same(a, b, question) for a, b in zip(mine, right))
+        missing, extra = len(right.keys() - mine.keys()), len(mine.keys() - right.keys())
+        if missing or extra:
+            return f"wrong value: keys missing: {missing}, keys too many: {extra}{at}"
+        pairs = ((k, mine[k], right[k]) for k in right)
+    elif isinstance(right, list) and isinstance(mine, list):
+        if len(mine) != len(right):
+            return f"wrong value: entries: {len(mine)} instead of {len(right)}{at}"
+        pairs = ((k, *pair) for k, pair in enumerate(zip(mine, right)))
+    elif _equal(mine, right, question):
+        return ""
+    else:
+        return f"wrong value: at {place}" if place else "wrong value"
+    faults = (_fault(one, other, question, f"{place}[{k!r}]") for k, one, other in pairs)
+    return next(filter(None, faults), "")
+
+
+def _equal(mine: object, right: object, question: GradedQuestion) -> bool:
     if isinstance(mine, bool) or isinstance(right, bool):
         return mine is right
     if isinstance(mine, int | float) and isinstance(right, int | float):

@@ -27,6 +27,9 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     >>> results = [{"id": f"q/{n}/dx", "ok": False, "reason": "not written yet"} for n in (1, 2)]
     >>> wrong_parts({"reason": "1/dx: not written yet", "results": results})
     ['dx: not written yet.']
+    >>> reason = "wrong value: at ['order'][1]"
+    >>> wrong_parts({"reason": f"1/table: {reason}", "results": [{"id": "q/1/table", "ok": False, "reason": reason}]})
+    ["table: the first wrong value is at ['order'][1]."]
     >>> wrong_parts({"reason": "the check did not finish in 10 s", "results": []})
     ['The check did not finish in 10 s.']
     """
@@ -53,6 +56,8 @@ def _bare(reason: str) -> str:
 def _plainer(reason: str) -> str:
     """A result's reason in words for students."""
     reason = re.sub(r"^wrong value: (\d+ of \d+), ", r"\1 values differ, ", reason)
+    reason = re.sub(r"^wrong value: (?=keys|entries)", "", reason)
+    reason = re.sub(r"^wrong value: at ", "the first wrong value is at ", reason)
     return re.sub(r"^wrong value(: a single number)?$", "the value is wrong", reason)
 
 
