@@ -64,6 +64,8 @@ REVERSE = {
     "def shown(a: torch.Tensor) -> torch.Tensor:\n    plt.plot(a)\nshown(1)\nfor k in (1, 2): plt.plot([k])\n"
     "np.testing.assert_allclose(np.ones(1), torch.ones(1))\none = np.ones(1)\n@numba.njit\n"
     + PRODUCT.replace("g * y", "one * g * y").format("pass"),
+    "full_below_a_default_that_is_not_here": "import matplotlib.pyplot as plt\n"
+    "def show(x, colors=plt.cm.viridis): plt.imshow(x, colors)\n" + RIGHT,
     "full_tries_the_engine_above": "import minigrad as mg\nx = mg.tensor([1.0], requires_grad=True)\n"
     "(x * x).sum().backward()\nprint(x.grad)\n" + RIGHT,
     "full_with_the_engine_in_hints_decorators_and_classes": "from minigrad import Tensor, no_grad\n"

@@ -397,6 +397,10 @@ CARRIED = {
     "full_helper_with_annotations_of_no_meaning": _beside(
         CALLS, "from __future__ import annotations\ndef times(a: Nothing, b: Nowhere): return a * b"
     ),
+    "full_helper_with_the_answer_as_a_default": _beside(
+        "def product_backward(x, y, g, again=True):\n    return both(x, y, g) if again else (g * y, g * x)",
+        "def both(x, y, g, f=product_backward):\n    return f(x, y, g, False)",
+    ),
     "full_helper_that_waits": _beside(
         CALLS + "\nawait asyncio.sleep(0)",
         "import asyncio\none = await asyncio.sleep(0, 1.0)\ndef times(a, b): return a * b * one",

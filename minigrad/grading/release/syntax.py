@@ -129,8 +129,9 @@ def unparsed(statement: ast.AST) -> str:
 def without_modules(source: str, modules: Collection[str], above: Sequence[str] = ()) -> str:
     """The source without these modules' imports, and without what cannot run then; "" if that changes nothing.
 
-    That is annotations, decorators, classes that derive from theirs, and statements such as  plt.style.use("dark") ,
-    which use a module or a name that is made with it. A function that uses it stays, and raises only if it is called.
+    That is annotations, decorators, classes that derive from theirs, functions whose defaults use them, and statements
+    such as  plt.style.use("dark") . Names that are made with a module count, too. A function that uses it only inside
+    stays, and raises only if it is called.
 
     above    the sources that ran before it, which may have imported the modules
     """
@@ -227,7 +228,9 @@ def waits_for(statements: Sequence[ast.stmt], names: set[str]) -> bool:
         node = waiting.pop()
         if isinstance(node, ast.Name) and node.id in names:
             return True
-        if not isinstance(node, Function | ast.Lambda):
+        if isinstance(node, Function | ast.Lambda):  # its decorators and defaults run at once
+            waiting += [node.args, *getattr(node, "decorator_list", ())]
+        else:
             waiting += ast.iter_child_nodes(node)
     return False
 
