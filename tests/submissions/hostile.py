@@ -250,6 +250,17 @@ while True:
     "zero_memory_of_the_first_process": method("os.close(os.open('/proc/1/mem', os.O_WRONLY))", "import os"),
     "zero_the_others_slowed_down": method("os.setpriority(os.PRIO_USER, os.getuid(), 19)", "import os"),
     "zero_a_sign_for_a_friend": method("fcntl.flock(open(os.__file__), fcntl.LOCK_EX)", "import fcntl, os"),
+    "zero_a_friend_woken_at_a_place_of_a_file": method(
+        "assert ctypes.CDLL(None).syscall(202, ctypes.byref(ctypes.c_int(0)), 1, 1, None, None, 0) == 0",
+        "import ctypes",
+    ),
+    "zero_a_friend_woken_when_a_thread_ends": method(
+        "assert ctypes.CDLL(None).syscall(218, ctypes.byref(ctypes.c_int(0))) > 0", "import ctypes"
+    ),
+    "zero_a_table_of_segments": method(
+        "assert ctypes.CDLL(None).syscall(154, 17, bytes(16), 16) == 0",
+        "import ctypes",
+    ),
     "zero_a_lock_for_a_friend": method("fcntl.lockf(open(os.__file__), fcntl.LOCK_SH)", "import fcntl, os"),
     "zero_a_file_emptied_by_its_name": method("open('t', 'w').close(); os.truncate('t', 0)", "import os"),
     "zero_signals_by_the_owner_of_a_pipe": method(

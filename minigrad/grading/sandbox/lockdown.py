@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "kexec_load": (246, 104), "init_module": (175, 105), "finit_module": (313, 273),
+    "modify_ldt": (154, None), "kexec_load": (246, 104), "init_module": (175, 105), "finit_module": (313, 273),
     "delete_module": (176, 106), "personality": (135, 92), "mq_open": (240, 180),
     "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190),
     # existing objects of the same user could be used and deleted by number
@@ -163,7 +163,8 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "sched_setparam": (142, 118), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "process_madvise": (440, 440), "kcmp": (312, 272),
     # covert channels between processes that read the same files; and machine-wide resources
-    "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
+    "flock": (73, 32), "set_tid_address": (218, 96), "set_robust_list": (273, 99),
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
     "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
     "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory outside all limits
     # files that are open only in a message, or in a table of descriptors of its own, which launch.py would not see
@@ -193,6 +194,11 @@ BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
     # ioctl: the owner of a descriptor; the flags and attributes of a file that is open for reading; fs-verity
     ((16, 29), 1, (0x8901, 0x8902, 0x40086602, 0x401C5820, 0x40806685)),
     ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: outlive the parent, or hide from inspection
+    (
+        (202, 98),
+        1,
+        (1, 3, 4, 5, 10, 12),
+    ),  # futex: wake others that wait at the same place of a file
 )
 TO_ONESELF = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
