@@ -205,7 +205,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     >>> with allow_mutation_on_saved_tensors():
     ...     y = x.clone()
     ...     z = y * y
-    ...     y.zero_()
+    ...     _ = y.zero_()
     ...     z.sum().backward()
     >>> x.grad
     tensor([6.])
