@@ -261,10 +261,13 @@ class Statistics(Reductions):
         if dim is not None:
             dim = normalize_one(dim, self.ndim)
             slices(self, dim)
-        _, first, inverse, counts = np.unique(self.array, True, True, True, axis=dim, equal_nan=False)
-        z = entries_at(self, first, dim)
-        inverse = inverse.reshape(self.shape if dim is None else -1)
-        return requested(z, inverse if return_inverse else None, counts if return_counts else None)
+        first = any(getattr(self, name, None) for name in ("node", "_tangents"))  # the places, which the derivatives need
+        found: Any = np.unique(self.array, first, return_inverse, return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
+        values, *others = found if isinstance(found, tuple) else (found,)
+        z = entries_at(self, others.pop(0), dim) if first else self._constant(values)
+        if return_inverse:
+            others[0] = others[0].reshape(self.shape if dim is None else -1)
+        return requested(z, *others)
 
     def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The entries with each run of equal ones reduced to one. With dim, the slices along it.
