@@ -294,8 +294,8 @@ def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Ou
         try:
             yield from _outcomes(pool, waiting.items(), threads, RecorderFailed)
         finally:
-            pool.shutdown(cancel_futures=True)
-            stop_recorders()
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_recorders()  # so that an interrupted run need not wait for the submissions that run now
 
 
 def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:

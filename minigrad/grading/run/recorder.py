@@ -57,13 +57,14 @@ class RecorderProcess:
         self.process: subprocess.Popen[bytes] | None = None
         self.jobs = 0
         self.folder: str | None = None
+        self.ended = False  # is it stopped for good?
 
     def record(self, job: Job) -> AnswersDocument:
         """Record a job. If the process is lost twice, return a document that says so.
 
         Raises RecorderFailed if no kernel could be started.
         """
-        reply = self._try_once(job) or self._try_once(job)
+        reply = self._try_once(job) or (None if self.ended else self._try_once(job))
         if reply is None:
             # the cause is unknown, so do not fail any other submission
             return lost(job, "the process that ran it was lost, twice")
@@ -133,9 +134,11 @@ def record_job(job: Job) -> AnswersDocument:
 
 @atexit.register
 def stop_recorders() -> None:
-    """Stop the recorder processes of all threads. A thread that continues will start a new one."""
+    """Stop the recorder processes of all threads, for good: a submission that one is running is not tried again."""
     while _started:
-        _started.pop().stop()
+        recorder = _started.pop()
+        recorder.ended = True
+        recorder.stop()
 
 
 def lost(job: Job, problem: str) -> AnswersDocument:
