@@ -347,11 +347,7 @@ def test_processes_of_a_killed_run_end_with_it(author, submitted, tmp_path, tier
     command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author]
     command += ["--isolation", tier, "-o", tmp_path / "out"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    started = set()
-    while process.poll() is None and not any("grading.run.recorder" in name for name in started):
-        started = {_command(p) for p in figures._descendants(process.pid)}
-        time.sleep(0.05)
-    time.sleep(1)  # the answer sleeps in a kernel, until its time is up
+    _wait_for_a_kernel(process)
     pids = set(figures._descendants(process.pid)) - {process.pid}
 
     process.kill()
@@ -374,11 +370,7 @@ def test_a_run_that_is_terminated_leaves_no_temporary_files(author, submitted, t
         encoding="utf-8",
         env={**os.environ, "TMPDIR": str(temporary)},
     )
-    started = set()
-    while process.poll() is None and not any("grading.run.recorder" in name for name in started):
-        started = {_command(p) for p in figures._descendants(process.pid)}
-        time.sleep(0.05)
-    time.sleep(1)
+    _wait_for_a_kernel(process)
     used = list(temporary.iterdir())
 
     process.terminate()
@@ -386,6 +378,14 @@ def test_a_run_that_is_terminated_leaves_no_temporary_files(author, submitted, t
     assert "Stopped. To continue, give the same command again." in process.communicate()[1]
     assert process.returncode == 130
     assert used and not list(temporary.iterdir())
+
+
+def _wait_for_a_kernel(process):
+    started = set()
+    while process.poll() is None and not any("grading.run.recorder" in name for name in started):
+        started = {_command(p) for p in figures._descendants(process.pid)}
+        time.sleep(0.05)
+    time.sleep(1)  # the answer sleeps in a kernel, until its time is up
 
 
 def _command(pid):

@@ -211,26 +211,17 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     tensor([6.])
     """
 
-    _is_open = False
-
     def __init__(self) -> None:
         super().__init__(lambda t: np.array(t.array), self._unpack)
 
     def __enter__(self) -> Self:
-        if any(
-            getattr(unpack, "__func__", None) is type(self)._unpack
-            for _, unpack in modes.state.saved_hooks
-        ):
+        owners = (getattr(unpack, "__self__", None) for _, unpack in modes.state.saved_hooks)
+        if any(isinstance(owner, allow_mutation_on_saved_tensors) for owner in owners):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        self._is_open = True
         return super().__enter__()
 
-    def __exit__(self, *exception: object) -> None:
-        self._is_open = False
-        super().__exit__(*exception)
-
     def _unpack(self, kept: Array) -> Tensor:
-        if not self._is_open:
+        if self.hooks not in modes.state.saved_hooks:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
                 "originally recorded. To fix it, call backward() inside of the with block."

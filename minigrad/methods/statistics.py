@@ -261,10 +261,11 @@ class Statistics(Reductions):
         if dim is not None:
             dim = normalize_one(dim, self.ndim)
             slices(self, dim)
-        first = any(getattr(self, name, None) for name in ("node", "_tangents"))  # the places, which the derivatives need
-        found: Any = np.unique(self.array, first, return_inverse, return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
+        x: Any = self
+        derived = x.requires_grad or x._tangents is not None  # then we need the places of the entries, which takes longer
+        found: Any = np.unique(self.array, derived, return_inverse, return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
         values, *others = found if isinstance(found, tuple) else (found,)
-        z = entries_at(self, others.pop(0), dim) if first else self._constant(values)
+        z = entries_at(self, others.pop(0), dim) if derived else self._constant(values)
         if return_inverse:
             others[0] = others[0].reshape(self.shape if dim is None else -1)
         return requested(z, *others)

@@ -194,11 +194,8 @@ BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
     # ioctl: the owner of a descriptor; the flags and attributes of a file that is open for reading; fs-verity
     ((16, 29), 1, (0x8901, 0x8902, 0x40086602, 0x401C5820, 0x40806685)),
     ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: outlive the parent, or hide from inspection
-    (
-        (202, 98),
-        1,
-        (1, 3, 4, 5, 10, 12),
-    ),  # futex: wake others that wait at the same place of a file
+    # futex: wake others that wait at the same place of a file
+    ((202, 98), 1, (1, 3, 4, 5, 10, 12)),
 )
 TO_ONESELF = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
