@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from minigrad import maximum
 from minigrad.teach import Exercise, Implementation, Misconception, Updates, progress, question
 from minigrad.teach.cases import draw, in_layout, tolerance
 from minigrad.teach.running import TooSlow, loose_names, run, time_limit
@@ -185,6 +186,37 @@ def test_the_tolerance_grows_with_what_is_lost_to_cancellation():
     )
 
     assert small > 1e5 * plain
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_drawn_inputs_are_away_from_the_kinks_of_max_relu_and_abs(seed):
+    def forward(x, y):
+        return maximum(x, y).amax(1) + x.relu().sum(1) + y.abs().sum(1)
+
+    def backward(
+        x, y, g
+    ):  # at a tie the first one wins, and the slope at 0 is 1: the engine decides otherwise
+        best = np.eye(x.shape[1])[np.maximum(x, y).argmax(1)]
+        return g[:, None] * (best * (x >= y) + (x >= 0)), g[:, None] * (
+            best * (x < y) + np.where(y < 0, -1, 1)
+        )
+
+    exercise = Exercise("f", forward, shapes=[[(8, 8), (8, 8)]])
+
+    assert all(
+        judge_array("d", mine, right, 0.0, atol)[0] == "right"
+        for case in exercise.cases(str(seed))
+        for mine, right, atol in zip(backward(**case.inputs, g=case.g), case.expected, case.atol)
+    )
+
+
+def test_where_two_entries_share_a_maximum_a_wrong_gradient_stays_wrong():
+    exercise = Exercise(
+        "f", lambda x: x.amax(), shapes=[[(4,)]], numbers={"x": lambda x: np.ones_like(x)}
+    )
+
+    assert exercise.check(lambda x, g: np.full(4, g / 4)).ok
+    assert not exercise.check(lambda x, g: np.full(4, g)).ok
 
 
 def test_two_numbers_that_differ_in_the_ninth_digit_are_shown_with_enough_digits():

@@ -229,12 +229,13 @@ class Implementation(FunctionQuestion):
         Without a reference there are no right answers, and `accepts` judges.
         """
         for n, wanted in enumerate(self.inputs, 1):
-            inputs = {
-                name: draw(f"{seed}/{self.name}/{n}/{name}", value)
-                if isinstance(value, tuple)
-                else value[0]
-                for name, value in wanted.items()
-            }
+            inputs: dict[str, Any] = {}
+            for name, value in wanted.items():
+                if isinstance(value, tuple):
+                    others = [a for a in inputs.values() if isinstance(a, np.ndarray)]
+                    inputs[name] = draw(f"{seed}/{self.name}/{n}/{name}", value, others)
+                else:
+                    inputs[name] = value[0]
             if self.reference is None:
                 yield Case(n, inputs, None, (None,) * len(self.returns))
                 continue

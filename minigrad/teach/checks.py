@@ -88,8 +88,8 @@ class Exercise(FunctionQuestion):
         return ["d" + name for name in self.inputs if name not in self.constants]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """The cases of a seed. Each number depends only on its own name, so a case
-        stays the same when others are added before it."""
+        """The cases of a seed. Each has its own numbers, so it stays the same when others are
+        added before it."""
         for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
             inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
             z, tensors = self._program(inputs)
@@ -104,14 +104,16 @@ class Exercise(FunctionQuestion):
             yield Case(n, inputs, g, right, atol, label, (z, tensors))
 
     def _drawn(self, seed: str, shapes: Sequence[Shape], label: str) -> dict[str, Any]:
-        inputs = {}
+        inputs: dict[str, Any] = {}
+        drawn: list[Array] = []
         if len(shapes) != len(self.inputs):
             raise ValueError(
                 f"{self.name}: a case has {len(shapes)} shapes, {shapes}, for the inputs {', '.join(self.inputs)}. "
                 "To fix it, write a list of cases, each a list with a shape for each input, such as [[(3,)], [(2, 3)]]."
             )
         for name, shape in zip(self.inputs, shapes):
-            value = in_layout(draw(f"{seed}/{name}", shape), label)
+            drawn.append(draw(f"{seed}/{name}", shape, drawn))
+            value = in_layout(drawn[-1], label)
             inputs[name] = np.asarray(self.numbers[name](value)) if name in self.numbers else value
         return inputs
 
