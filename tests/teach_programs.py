@@ -1738,3 +1738,49 @@ def rows_of_length_one():
         ("wrong_argument", "x", first - second * N), ("double_counted", "x", first / N - second),
         ("missing_path", "x", first), ("sign", "x", first + second),
     ]
+
+
+@program
+def two_bounds():
+    X, G = 2 * draw(8, seed=151), draw(8, seed=152)
+    x = leaf(X)
+    z = x.clamp(-0.5, 1)
+    return {"x": x, "gradient": G}, z, {"x": G * (X >= -0.5) * (X <= 1)}, [
+        ("mask_missing", "x", G * (X <= 1)), ("mask_missing", "x", G * (X >= -0.5)),
+        ("mask_missing", "x", G),
+    ]
+
+
+@program
+def a_length_and_a_factor():
+    X = draw(3, 2, seed=153)
+    x = leaf(X)
+    z = 3 * x.norm()
+    return {"x": x}, z, {"x": 3 * X / np.linalg.norm(X)}, [
+        ("upstream_ignored", "x", 6 * X), ("wrong_argument", "x", 3 * X),
+    ]
+
+
+@program
+def a_layer_norm_with_the_deviation_of_a_sample():
+    X, G = draw(3, 5, seed=154), draw(3, 5, seed=155)
+    x = leaf(X)
+    z = F.layer_norm(x, (5,), eps=0.0)
+
+    def d(ddof):
+        s = X.std(1, ddof=ddof, keepdims=True)
+        y = (X - X.mean(1, keepdims=True)) / s
+        return (G - G.mean(1, keepdims=True) - y * (G * y).mean(1, keepdims=True)) / s
+
+    return {"x": x, "gradient": G}, z, {"x": d(0)}, [("wrong_argument", "x", d(1))]
+
+
+@program
+def a_convolution_by_numpy():
+    X, W, G = draw(7, seed=156), draw(3, seed=157), draw(5, seed=158)
+    x, w = leaf(X), leaf(W)
+    z = F.conv1d(x[None, None], w[None, None])[0, 0]
+    return {"x": x, "w": w, "gradient": G}, z, {"x": np.convolve(G, W), "w": np.correlate(X, G, "valid")}, [
+        ("transposed", "w", np.convolve(X, G, "valid")), ("transposed", "x", np.convolve(G, W[::-1])),
+        ("transposed", "w", np.correlate(X, G, "valid")[::-1]),
+    ]

@@ -240,7 +240,7 @@ def _scale(use: Use) -> Variants:
         own.append(float(y))
     for c in own:  # forgotten, or there twice; and with the 2 of a square
         factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}
-        factors |= {1 / c: f"1 / {c:.4g}"} if 0 < c < 1 and 1 / c % 1 else {}
+        factors |= {1 / c: f"1 / {c:g}"} if 0 < c < 1 and 1 / c % 1 and round(c, 4) == c else {}
         factors |= {1 / c**2: fraction_of(1 / c**2)} if c else {}
         if c and round(1 / c**2, 6) in use.graph.numbers:  # 1 / sqrt(d): another length
             roots = (1 / c**2 / n for n in use.graph.numbers)

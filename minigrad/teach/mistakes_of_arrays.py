@@ -537,6 +537,7 @@ def _kernel_flipped(use: Use) -> Variants:
     axes = tuple(range(2, use.passed.ndim))
     if use.name == "w":
         yield np.flip(use.passed, axes)
+        yield use.rule(np.flip(use.g, axes))  # np.convolve, which flips one of its arguments
         if len(axes) > 1:
             yield _T(use.passed)
         yield np.swapaxes(use.passed, 0, 1)

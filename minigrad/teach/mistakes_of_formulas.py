@@ -205,6 +205,11 @@ def _normalization(
     wrong = [("missing_path", "r is treated as a constant", other)]
     if centered:
         wrong += _with_the_mean(mean, other, n)
+        s = np.sqrt(1 - 1 / max(n, 2))  # x.std() of PyTorch, but not of NumPy, divides by n - 1
+        words = "the standard deviation is that of n - 1, not of n"
+        wrong.append(
+            ("wrong_argument", words, s * (r * g - mean - s**2 * other) - (r * g - mean - other))
+        )
     averaged = total is np.mean
     instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]

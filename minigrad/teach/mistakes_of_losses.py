@@ -186,6 +186,7 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
         yield Variant(use.passed / use.widened(z), "the square is there instead of its root")
+        yield Variant(use.passed * use.widened(z), "it is not divided by the root")
     if x is not None and use.op_name != "linalg_vector_norm":
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
         with np.errstate(all="ignore"):

@@ -402,6 +402,16 @@ def _mask_of_the_gradient(use: Use) -> Passes:
     return use.g * (use.g > 0)
 
 
+@mistake("mask_missing", "clamp")
+def _one_bound(use: Use, x: Array) -> Passes:
+    """{op}{line} has two bounds, and the mask of your gradient has one of them.
+
+    The gradient passes where the input is above the lower bound and below the upper one.
+    """
+    bounds = [use.values[name] for name in "ab"] if use.name == "x" else []
+    return [use.g * (x >= bounds[0]), use.g * (x <= bounds[1])] if bounds else None
+
+
 @mistake("mask_missing", "leaky_relu elu")
 def _as_relu(use: Use, x: Array) -> Passes:
     """{op}{line} also passes a part of the gradient where its input is negative. Your gradient is
