@@ -1784,3 +1784,16 @@ def a_convolution_by_numpy():
         ("transposed", "w", np.convolve(X, G, "valid")), ("transposed", "x", np.convolve(G, W[::-1])),
         ("transposed", "w", np.correlate(X, G, "valid")[::-1]),
     ]
+
+
+@program
+def a_huber_loss():
+    X, Y = 2 * draw(6, seed=159), draw(6, seed=160)
+    x, y = leaf(X), leaf(Y)
+    z = F.huber_loss(x, y, delta=0.5) + F.smooth_l1_loss(x, y, reduction="sum")
+    d = X - Y
+    huber, smooth = np.clip(d, -0.5, 0.5) / 6, np.clip(d, -1, 1)
+    return {"x": x, "y": y}, z, {"x": huber + smooth, "y": -huber - smooth}, [
+        ("wrong_argument", "x", d / 6 + smooth), ("wrong_argument", "x", 0.5 * np.sign(d) / 6 + smooth),
+        ("wrong_argument", "y", -huber - d), ("wrong_argument", "x", huber + np.sign(d)),
+    ]

@@ -1,6 +1,6 @@
 """The table of mistakes, continued: losses and statistics.
 
-    cross-entropy     binary cross-entropy     var, std, norm
+    cross-entropy     binary cross-entropy     Huber     var, std, norm
 
 Read mistakes.py first. Mistakes in  p - y  and in the derivative of softmax are in
 mistakes_of_formulas.py.
@@ -134,6 +134,20 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
     p, y = use.values["x"], use.values["y"]
     ones = y * (1 - p) / (y - p)  # the share of -y / p in (p - y) / (p * (1 - p))
     return use.passed * ones, use.passed * (1 - ones)
+
+
+@mistake("wrong_argument", "huber_loss smooth_l1_loss")
+def _one_branch_of_huber(use: Use, x: Array, y: Array) -> Variants:
+    """{op}{line} is quadratic for small differences and linear for large ones, and your gradient is
+    {n} everywhere.
+
+    Write both cases, and choose for each entry by the size of its difference.
+    """
+    limit = use.values["delta" if use.op_name == "huber_loss" else "beta"]
+    size = np.abs(x - y) / limit if limit else np.zeros(1)
+    if np.all(size):
+        yield Variant(use.passed * np.maximum(size, 1), "quadratic")
+        yield Variant(use.passed * np.maximum(1 / size, 1), "linear")
 
 
 # ------------------------------------------------------------------ statistics
