@@ -12,7 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.compat.modules import ELSEWHERE, LEFT_OUT
+from minigrad.compat.modules import ELSEWHERE, LEFT_OUT, NAMES, Absent
 
 
 @pytest.fixture
@@ -29,6 +29,13 @@ def imported():
         above, _, last = name.rpartition(".")
         sys.modules.pop(name)
         vars(sys.modules[above]).pop(last, None)
+
+
+@pytest.mark.parametrize("package", [minigrad.distributions, nn, minigrad.optim])
+def test_a_class_that_is_there_is_not_listed_as_left_out(package):
+    there = {name for name in package.__all__ if not isinstance(getattr(package, name), Absent)}
+
+    assert not there & set(NAMES)
 
 
 def test_settings_about_memory_and_conversion_are_kept(imported):

@@ -39,6 +39,25 @@ def changed(author):
     return change
 
 
+def test_a_given_cell_that_needs_a_name_of_an_answer_is_told_so(tmp_path):
+    author = facts(tmp_path, 'import math\npredicted |= {"one and one": 2, "two and two": 4}')
+    notebook = read_notebook(author)
+    notebook.cells.append(a_cell(new_code_cell, "plot", "area = math.pi", locked=True))
+    nbformat.write(notebook, author)
+
+    done = CliRunner().invoke(app, ["release", str(author), "-o", str(tmp_path / "out")])
+
+    assert (
+        done.exit_code
+        and (
+            "NameError: name 'math' is not defined\n    area = math.pi\n"
+            "Given cells run without the cells of answers, which students change. To fix it, import or define "
+            "'math' in a given cell."
+        )
+        in done.output
+    )
+
+
 @pytest.mark.parametrize(
     "words", ["Kernel didn't respond in 60 seconds", "Kernel died before replying to kernel_info"]
 )

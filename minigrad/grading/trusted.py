@@ -78,5 +78,5 @@ def ask(sources: list[str], function: str, *arguments: object) -> Any:
         except subprocess.TimeoutExpired:
             raise GivenCellsFailed(f"the given cells took more than {SECONDS:g} s") from None
         except OSError:
-            message = f"the given cells could not be run.\n{done.stderr[-2000:]}"
+            message = f"the given cells could not be run.\n{done.stderr[-2000:].strip()}"
             raise GivenCellsFailed(message) from None
