@@ -210,6 +210,20 @@ def test_drawn_inputs_are_away_from_the_kinks_of_max_relu_and_abs(seed):
     )
 
 
+def test_extreme_inputs_show_what_overflows_and_do_not_refuse_what_cancels():
+    exercise = Exercise("f", lambda x: x.softmax(1), shapes=[[(3, 5)]], more=["extreme"])
+
+    for seed in range(100):
+        _, case = exercise.cases(str(seed))
+        x, g = case.inputs["x"], case.g
+        p = np.exp(x - x.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        mine = p * (g - (p * g).sum(1, keepdims=True))  # g - g * (1 - 1e-5), where one entry wins
+
+        assert x.max() > 1000 and x.min() < -1000
+        assert judge_array("dx", mine, case.expected[0], 0.0, case.atol[0])[0] == "right"
+
+
 def test_where_two_entries_share_a_maximum_a_wrong_gradient_stays_wrong():
     exercise = Exercise(
         "f", lambda x: x.amax(), shapes=[[(4,)]], numbers={"x": lambda x: np.ones_like(x)}

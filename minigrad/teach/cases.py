@@ -104,8 +104,9 @@ def in_layout(value: Array, label: str) -> Array:
     """The numbers of a case in the layout, or with the values, that its label names."""
     if label == "strided" and value.ndim:
         return strided(value)
-    if label == "extreme":
-        return value * 1000.0
+    if label == "extreme":  # of both signs, and all of them beyond the range of exp
+        signs = np.where(np.arange(value.size).reshape(value.shape) % 2, -1.0, 1.0)
+        return signs * (1000.0 + 1000.0 * np.abs(value))
     if label == "zero":
         return value * 0.0
     return value
@@ -131,8 +132,10 @@ def tolerance(
         for k, (a, b) in enumerate(zip(right, reference(nudged), strict=True)):
             change = np.abs(np.asarray(a) - np.asarray(b))
             worst[k] = max(worst[k], _greatest(change[change <= JUMP * largest]))
+    # Terms as large as the inputs may cancel where they do not change: 1 - p at p = 1.
+    least = EPS * min(largest, 1.0)
     return tuple(
-        MARGIN * max(w, EPS * _greatest(r), EPS * 1e-3) for w, r in zip(worst, right, strict=True)
+        MARGIN * max(w, EPS * _greatest(r), least) for w, r in zip(worst, right, strict=True)
     )
 
 
