@@ -275,14 +275,8 @@ def logsumexp(x, *, axis=None, keepdims=False):
     return z if keepdims or not x.ndim else z.squeeze(axis)
 
 
-def _share(x, z, x_shape, axis, keepdims):
-    """exp(x - z), the share of each entry in the sum (the softmax), or 0 where the sum is 0."""
-    z = np.where(z == -math.inf, np.zeros_like(z), z)
-    return np.exp(x - restore_axes(z, x_shape, axis, keepdims))
-
-
 logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
-                  restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
+                  restore_axes(g, x_shape, axis, keepdims) * np.exp(x - restore_axes(z, x_shape, axis, keepdims)))
 
 
 @reduction()

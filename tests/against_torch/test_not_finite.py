@@ -100,3 +100,7 @@ def test_what_a_kink_holds_back_is_not_multiplied_with_infinity(f):
 
 def test_the_slope_of_an_entropy_is_infinite_at_zero_and_unknown_below():
     check(lambda m, x: m.special.entr(x), np.array([0.0, 0.5, -1.0, 2.0]), order=1)
+
+
+def test_the_gradient_of_logsumexp_is_nan_where_all_entries_are_minus_infinity():
+    check(lambda m, x: m.logsumexp(x, 1), np.array([[-np.inf, -np.inf], [-np.inf, 1.0]]), order=1)
