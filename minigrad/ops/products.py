@@ -25,7 +25,8 @@ def kind_of_product(x, y):
     """The name of the node of x @ y: the last function that PyTorch calls for this product."""
     n, m = x.array.ndim, y.array.ndim
     if n > 2 or m > 2:
-        return "UnsafeViewBackward0"  # a bmm of reshaped operands, reshaped
+        # A bmm of reshaped operands, reshaped. PyTorch swaps a matrix that requires a gradient with the batch, and back.
+        return "CloneBackward0" if n == 2 and x.requires_grad else "UnsafeViewBackward0"
     if n == m:
         return "DotBackward0" if n == 1 else "MmBackward0"
     return "MvBackward0" if n > m else "SqueezeBackward4"

@@ -26,7 +26,7 @@ x[:] | x.to(x, copy=True) | m.atleast_3d(v) | x.squeeze(0) | x.squeeze((0, 1)) |
 # Several nodes in one of the libraries, of which the last has the same name.
 LAST_ONES = """
 x.T.reshape(-1) | x.T.flatten() | b.permute(2, 0, 1).reshape(4, -1) | b.mT.flatten(1) | x[:, 1:3].reshape(-1) | x.T.ravel() | x[None].mT.reshape(4, 3)
-2 - x | 1 - x | m.rsub(x, x) | b @ b.mT | b @ x.T | b @ v | v @ b.mT | v @ x.T | x.max() | x.min() | x.sort()[0] | x.topk(1)[0] | x.kthvalue(1)[0]
+2 - x | 1 - x | m.rsub(x, x) | b @ b.mT | b @ x.T | x @ b.mT | x.detach() @ b.mT | b @ v | v @ b.mT | v @ x.T | x.max() | x.min() | x.sort()[0] | x.topk(1)[0] | x.kthvalue(1)[0]
 x.mode()[0] | x.median(0)[0] | x.nanmedian(0)[0] | x.cummax(0)[0] | x.cummin(0)[0] | x.aminmax()[0] | x.nansum() | x.dist(y) | x.log1p()
 x.clone().fill_(m.tensor(2.0))
 x.clone().uniform_() | x.clone().bernoulli_(0.5) | x.clone().exponential_() | x.clone().random_() | x.clone().random_(3) | x.clone().random_(1, 3)
@@ -47,7 +47,7 @@ F.layer_norm(x, (4,)) | m.nn.LayerNorm(4)(x) | F.batch_norm(x, None, None, train
 F.conv1d(b, m.ones(2, 3, 1)) | F.conv_transpose2d(I, K.transpose(0, 1)) | F.avg_pool2d(I, 2) | F.adaptive_avg_pool2d(I, 2) | F.adaptive_max_pool2d(I, 2)
 F.interpolate(I, scale_factor=2) | F.interpolate(I, scale_factor=2, mode="bilinear") | F.pad(I, (1, 1, 1, 1), mode="reflect") | F.unfold(I, 2)
 F.pixel_shuffle(b[:, :1], 1) | F.prelu(x, v[:1]) | F.selu(x) | F.celu(x) | F.mish(x) | F.glu(x) | F.gelu(x, approximate="tanh") | F.hardshrink(x)
-F.softshrink(x) | F.linear(b, x) | F.linear(b, x, v[:3]) | F.linear(b.transpose(0, 1), x, v[:3]) | F.margin_ranking_loss(v, v, v, reduction="none")
+F.softshrink(x) | F.linear(v, x) | F.linear(b, x) | F.linear(b, x, v[:3]) | F.linear(b.transpose(0, 1), x, v[:3]) | F.margin_ranking_loss(v, v, v, reduction="none")
 F.mse_loss(x, y, reduction="none") | F.smooth_l1_loss(x, y) | F.huber_loss(x, y, reduction="sum") | F.binary_cross_entropy(x, y)
 F.binary_cross_entropy_with_logits(x, y) | F.binary_cross_entropy_with_logits(x, y, pos_weight=m.ones(4))
 F.cross_entropy(x, m.tensor([0, 1, 2])) | F.cross_entropy(I[:, :, 0], m.zeros(1, 6, dtype=m.int64)) | F.nll_loss(I, z.new_zeros(1, 6, 6))

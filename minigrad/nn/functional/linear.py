@@ -51,6 +51,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return linear(input, weight) + bias
     *rows, n = input.array.shape
     try:
+        if bias is None and not rows:
+            return input @ weight.t()
         z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)
     except ShapeError as error:
         raise _wrong_features(input.shape, weight.shape, error) from None
