@@ -167,6 +167,17 @@ _LATE |= {
     }.items()
     for name in names.split()
 }
+_OURS = tuple(f"minigrad.{room}" for room in ("autograd.three_ways", "jupyter", "tape", "teach"))
+
+# What `from minigrad import *` gives: PyTorch's names, and no module that would hide a program's own `random`.
+__all__ = [
+    n
+    for n, v in vars().items()
+    if n[0] != "_" and v is not Any and not isinstance(v, type(sys) | str)
+]
+__all__ += [
+    n for n, (m, inside) in _LATE.items() if n[0] != "_" and inside and not m.startswith(_OURS)
+]
 
 
 def __getattr__(name: str) -> Any:

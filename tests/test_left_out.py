@@ -351,6 +351,18 @@ def test_names_that_are_imported_late_are_listed():
     assert set(minigrad._LATE) <= set(dir(minigrad))
 
 
+@pytest.mark.parametrize("module, names", [
+    ("minigrad", "tensor save conv1d LongTensor vmap float32 no_grad"), ("minigrad.nn.modules.module", "Module"),
+    ("minigrad.nn.utils.clip_grad", "clip_grad_norm_"), ("minigrad.functional", "einsum"),
+])  # fmt: skip
+def test_a_star_imports_pytorchs_names_and_hides_no_module_of_python(module, names):
+    program = {}
+    exec(f"import random; from {module} import *; random.random()", program)
+
+    assert not {"display", "core", "ops", "record", "Any"} & program.keys()
+    assert set(names.split()) <= program.keys()
+
+
 def test_a_module_is_saved_whole_and_loaded_only_when_trusted():
     model, file = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), io.BytesIO()
     minigrad.save(model, file)

@@ -266,7 +266,9 @@ class Elsewhere(ModuleType):
         self._place = place
 
     def __getattr__(self, name: str) -> Any:
-        hidden = name.startswith("__") and name != "__all__"
+        if name == "__all__":
+            return [n for place in map(_at, self._place.split(" ")) for n in _defined(place)]
+        hidden = name.startswith("__")
         # nn.modules.utils is not nn.utils, so that the order of imports does not matter.
         if not hidden and (found := _module(f"{self.__name__}.{name}".partition(".")[2])):
             return found
@@ -280,6 +282,12 @@ class Elsewhere(ModuleType):
             _at("nn.calling").set_global_hooks(name, value)  # the hooks of all modules
         else:
             super().__setattr__(name, value)
+
+
+def _defined(place: ModuleType) -> list[str]:
+    """The public names of a module; without `__all__`, what it defines itself."""
+    own = (n for n, v in vars(place).items() if getattr(v, "__module__", "") == place.__name__)
+    return getattr(place, "__all__", None) or [n for n in own if not n.startswith("_")]
 
 
 def _at(place: str) -> Any:
