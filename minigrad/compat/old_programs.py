@@ -25,8 +25,8 @@ triangular_solution = return_type("triangular_solve", "solution", "cloned_coeffi
 
 @made_into_out
 def range(  # noqa: A001  # PyTorch's name
-    start: float = 0,
-    end: float | None = None,
+    start: float,
+    end: float,
     step: float = 1,
     *,
     dtype: DTypeLike = None,
@@ -46,8 +46,6 @@ def range(  # noqa: A001  # PyTorch's name
         "[start, end).",
     )
     check_device(device)
-    if end is None:
-        start, end = 0, start
     if step == 0:
         raise RuntimeError("step must be nonzero")
     n = int((end - start) / step + 1)

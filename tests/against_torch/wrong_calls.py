@@ -310,7 +310,7 @@ t.randperm(5, dtype=t.bool) | t.arange(5, 0) | t.arange(0, 5, -1) | t.arange(0, 
 t.arange(0, 5, 0.5, dtype=t.int64) | t.arange(float('nan')) | t.arange(0, float('inf')) | t.arange('a')
 t.linspace(0, 1) | t.linspace(0, 1, -1) | t.linspace(0, 1, 2.5) | t.logspace(0, 1, -1) | t.eye(2, -1)
 t.eye(2.5) | t.full((2,)) | t.full((2,), 'a') | t.full((-2,), 1.0) | t.full(2, 1.0) | t.full((2,), None)
-t.full((2,), u) | t.arange() | t.zeros(2**40, 2**40) | t.full((2**40, 2**40), 1) | t.randint(2.5, (2,))
+t.full((2,), u) | t.arange() | t.range(3) | t.range(end=3) | t.zeros(2**40, 2**40) | t.full((2**40, 2**40), 1) | t.randint(2.5, (2,))
 t.randint(0, 2.5, (2,)) | t.randint(True, (2,)) | t.full((2,), 1.0, dtype=t.int64, requires_grad=True)
 t.full_like(x, 'a') | t.zeros_like(5) | t.zeros_like([1.0]) | t.rand_like(i) | t.randn_like(i) | t.tensor()
 t.tensor('a') | t.tensor([1, 'a']) | t.tensor([[1, 2], [3]]) | t.tensor([1, [2]])
