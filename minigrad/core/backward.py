@@ -45,8 +45,8 @@ class GradientEdge(_Edge):
     >>> import minigrad
     >>> from minigrad.autograd.graph import get_gradient_edge
     >>> edge = get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
-    >>> edge.node, edge.output_nr
-    (<ExpBackward0 reads z>, 0)
+    >>> edge.node.name(), edge.output_nr
+    ('ExpBackward0', 0)
     """
 
     like: Like | None = None  # the shape and dtype of its tensor, if get_gradient_edge has made it

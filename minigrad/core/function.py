@@ -155,6 +155,9 @@ class FunctionNode(Node):
         """The tensors passed to `save_for_backward`. Raises BackwardTwice once a pass has freed them."""
         return self.plan.ctx.saved_tensors
 
+    def __repr__(self) -> str:
+        return f"<minigrad.autograd.function.{self.name()} object at {id(self):#x}>"
+
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
         """For each argument of forward: is its gradient needed?"""

@@ -71,7 +71,7 @@ class AccumulateGrad(Hookable):
         return {}
 
     def __repr__(self) -> str:
-        return f"<AccumulateGrad of a leaf {np.shape(self._array)}>"
+        return f"<AccumulateGrad object at {id(self):#x}>"
 
 
 class Accumulation:

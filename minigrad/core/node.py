@@ -194,8 +194,7 @@ class Node(Hookable):
         raise SavedValueChanged(what_changed(self, name, before, now[name]))
 
     def __repr__(self) -> str:
-        reads = self.plan.tensors
-        return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
+        return f"<{self.name()} object at {id(self):#x}>"
 
 
 class OwnPlan:

@@ -1,5 +1,7 @@
 """grad_fn has the names that it has in PyTorch, which students compare with what they read there."""
 
+import re
+
 import pytest
 
 import minigrad
@@ -168,3 +170,18 @@ def test_padding_packed_sequences_writes_to_a_new_tensor_as_in_pytorch():
     padded = "rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [2, 1, 1]))[0]"
 
     assert names(minigrad, padded)[1] == names(torch, padded)[1] == "CopySlices"
+
+
+@pytest.mark.parametrize("expression", ["x * 2", "x.exp().sum()", "Cube.apply(x)"])
+def test_a_printed_node_looks_as_in_pytorch(expression):
+    def printed(t):
+        class Cube(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x**3
+
+        z = eval(expression, {"x": t.ones(3, requires_grad=True), "Cube": Cube})
+        text = f"{z.grad_fn} {z.grad_fn.next_functions}".replace(t.__name__, "")
+        return re.sub("0x[0-9a-f]+", "0x", text)
+
+    assert printed(minigrad) == printed(torch)
