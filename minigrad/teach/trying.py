@@ -9,10 +9,12 @@ wrong, so that no coincidence is reported. The diagnosis is in the part's first 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core.errors import warn_user
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.cases import Case, in_full
 from minigrad.teach.difference import (
@@ -24,11 +26,12 @@ from minigrad.teach.difference import (
     tolerances,
 )
 from minigrad.teach.misconceptions import Misconception, Seen, alike, generally, recognize
-from minigrad.teach.question import Question
+from minigrad.teach.question import Question, Wrong
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.running import Outcome, run, written_for
 
 DIAGNOSED = 4  # the number of wrong cases that are searched: a search takes time
+DRAWS = 20  # how often the inputs are drawn for a wrong answer that must fail
 
 
 class Mistaken(NamedTuple):
@@ -79,6 +82,26 @@ class FunctionQuestion(Question):
             line = written_for(answer, mistaken.k, len(self.parts()))
             rows[first] = replace(rows[first], diagnosis=found[what], line=line)
         yield from rows
+
+    def _expect(self, wrong: Wrong) -> None:
+        """Warn also if the answer is right by chance: grading draws other numbers in each run."""
+        super()._expect(wrong)
+        stop, lucky, n = monotonic() + 1, 0, 0
+        while n < DRAWS and monotonic() < stop and wrong.kind != "too slow":
+            lucky, n = lucky + self._is_right(wrong.answer, f"draw {n}"), n + 1
+        if lucky:
+            name = getattr(wrong.answer, "__name__", repr(wrong.answer))
+            warn_user(
+                f"{self.name}: the wrong answer {name} is right for {lucky} of {n} draws of the inputs, and grading "
+                "draws new ones. To fix it, add cases, or larger ones, so that one of them always shows the mistake."
+            )
+
+    def _is_right(self, answer: Any, seed: str) -> bool:
+        for case in self.cases(seed):
+            outcome = run(answer, self.given(case), self.seconds)
+            if not all(row.ok for row, _ in self._one_case(case, outcome)):
+                return False
+        return True
 
     def _one_case(self, case: Case, outcome: Outcome) -> Iterator[tuple[CheckRow, Mistaken | None]]:
         def row(verdict: Kind, message: str, what: str = "") -> CheckRow:
