@@ -39,7 +39,7 @@ class ForwardHalf(Identities):
     ) -> None:
         """An operation was applied; with `inplace`, its result is its first operand."""
         if self._open and not (self._open[-1][0].create_graph or modes.is_grad_enabled()):
-            return  # computed by a hook, and not part of a graph, as what a checkpoint computes again is
+            return  # a hook computed it, outside of any graph (what a checkpoint recomputes has one)
         results = result if isinstance(result, tuple) else (result,)
         made = results[0]
         if isinstance(made, Tensor) and made.grad_fn is None:
@@ -115,7 +115,7 @@ class ForwardHalf(Identities):
             self._grads[number] = self._grads[before]
 
     def _moves(self, node: AnyNode, number: int) -> None:
-        """A leaf's node belongs to this entry once the backward passes that run have ended."""
+        """A leaf's node belongs to this entry as soon as all running backward passes have ended."""
         (self._moved if self._open else self._entry_of)[node] = number
 
     def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
@@ -178,7 +178,7 @@ class ForwardHalf(Identities):
         if node is not None and node in self._entry_of:  # another object for a saved result
             made = self._entry_of[node]
             results = self.entries[made].results
-            if not results and tensor.output_nr == 0:  # of a node whose tensor was not seen so far
+            if not results and tensor.output_nr == 0:  # the node's tensor was not seen before
                 results.append(result)
             if tensor.output_nr < len(results):
                 self._latest[key] = (made, tensor.output_nr)

@@ -242,7 +242,7 @@ class Identities(Tensors):
         self.names.setdefault(self.number(tensor), name)
 
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
-        """Note 0-d tensors that have names, so that they are not taken for plain numbers."""
+        """Note 0-d tensors that have names, so that they are not mistaken for plain numbers."""
         self._scalars.update((id(t), t) for t in tensors if not t.ndim)
 
     def _is_number(self, operand: Tensor) -> bool:
@@ -283,7 +283,7 @@ class Identities(Tensors):
     def _gradient_of(self, tensor: Any) -> str | None:
         """ "w.grad", if this is the gradient of the user's variable w."""
         if tensor.requires_grad:
-            return None  # as most operands do: this saves a search
+            return None  # most operands do, and this saves a search
         for own in self.engines:
             for name, leaf in self.namespace().items():
                 if isinstance(leaf, own.kind) and _grad_of(leaf) is tensor:

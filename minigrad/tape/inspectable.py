@@ -80,13 +80,13 @@ class Inspectable:
         """Go to a step, also in open inspectors. Raises ValueError if there is no such step."""
         last = len(self.shown().steps)
         if not isinstance(number, int) or not 0 <= number <= last:
-            raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")
+            raise ValueError(f"{self.what}.step must be a number from 0 to {last}, not {number!r}.")
         self._moved(number)
         if self._widget is not None:
             self._widget.step = number
 
     def _moved(self, step: int) -> None:
-        """Set the shown step, and tell the follower."""
+        """Set the shown step, and move the tape that follows this one, if any."""
         self._step = step
         if self._then is not None:
             self._then(step)
@@ -205,8 +205,8 @@ class Inspectable:
         }
         if ending not in writers:
             raise ValueError(
-                f"{self.what}.save: a name ends in .html, .svg, .png, .gif, .txt, .json or .dot,"
-                f" not in {ending!r}."
+                f"{self.what}.save: the file name must end in .html, .svg, .png, .gif, .txt, .json "
+                f"or .dot, not in {ending!r}."
             )
         written = writers[ending]()
         path.write_bytes(written if isinstance(written, bytes) else written.encode())

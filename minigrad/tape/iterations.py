@@ -32,7 +32,7 @@ def iterations_of(recorder: Recorder) -> list[Iteration]:
     for k, (kind, which, _) in enumerate(recorder.events):
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
             steps.setdefault((update.place, update.name), []).append(k)
-    after = _after_passes(recorder)  # a hook may step, in the middle of a pass
+    after = _after_passes(recorder)  # a hook may call step() in the middle of a pass
     several = max(steps.values(), key=len, default=[])
     ends = sorted({_with_schedules(recorder, after[k]) for k in several})
     if len(ends) < 2:
@@ -71,7 +71,7 @@ def _after_passes(recorder: Recorder) -> list[int]:
 def _ends_by_hand(recorder: Recorder, after: list[int]) -> list[int]:
     """The ends of iterations in a loop without an optimizer: where it goes back to an earlier line.
 
-    after    for each event, the next one outside of a pass: with create_graph, a pass has operations
+    after    for each event, the next one outside of a pass (under create_graph, passes have operations, too)
     """
     places = [b.place for b in recorder.passes]
     if len(places) < 2 or len({*places}) > 1 or places[0] is None:
@@ -177,7 +177,7 @@ class _Thinning:
                     made = entry.backward not in (None, "AccumulateGrad")
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
-            # All that these name is kept: see `_needed`.
+            # The entries that these refer to are kept: see `_needed`.
             entry.inputs = [replace(i, entry=self._at(i.entry)) for i in entry.inputs]
             entry.read = [replace(i, entry=self._at(i.entry)) for i in entry.read]
             entry.saved = [replace(s, entry=self._at(s.entry)) for s in entry.saved]

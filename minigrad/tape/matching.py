@@ -1,7 +1,7 @@
 """Compares two tapes of one program, recorded by two engines: matches nodes, finds differences.
 
     matched(theirs, ours)     groups of nodes of both documents that correspond to each other
-    Apart                     one difference
+    Mismatch                  one difference
 
 Operations are aligned in order, by line and `grad_fn`. Unmatched operations between two matches
 are grouped by line. A node that only one tape has is added to the match that it leads to on its
@@ -27,7 +27,7 @@ What = Literal[
 
 
 @dataclass(frozen=True)
-class Apart:
+class Mismatch:
     """One difference: its kind, the line, and how it looks on each of the two tapes.
 
     expected   do the two engines always differ in this? If so, neither is wrong
@@ -140,7 +140,7 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
 
 
 def _led_to(matches: list[Match]) -> list[Match]:
-    """Add nodes that only one tape has to the match that reads them on the same line, if its ops differ."""
+    """Add nodes that only one tape has to the match that reads them on their line, if its two ops differ."""
     readers: dict[tuple[bool, NodeId], Match] = {}
     found: list[Match] = []
     for m in reversed(matches):
@@ -169,7 +169,7 @@ def _has_gradient(nodes: list[TapeNode]) -> bool:
 
 
 class Comparing:
-    """Finds the differences between two tapes of one program. `aparts` lists them."""
+    """Finds the differences between two tapes of one program. `mismatches` lists them."""
 
     def __init__(self, theirs: Document, ours: Document) -> None:
         self.documents = theirs, ours
@@ -177,7 +177,7 @@ class Comparing:
         self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
         self._join_versions_of_leaves()
         self.sent = self._sent(0), self._sent(1)
-        self.aparts = [
+        self.mismatches = [
             *self._nodes(), *self._edges(), *self._values(), *self._saved(), *self._passes(),
             *self._errors(),
         ]  # fmt: skip
@@ -195,19 +195,19 @@ class Comparing:
                 if n.backward == "AccumulateGrad" and (side, n.tensor) in leaves:
                     self.of[side][n.id] = leaves[side, n.tensor]
 
-    def _apart(
+    def _mismatch(
         self, what: What, shown: Iterable[str], m: Match | None = None, line: str = "",
         expected: bool = False,
-    ) -> Apart:  # fmt: skip
+    ) -> Mismatch:  # fmt: skip
         theirs, ours = shown
         if m is None:
-            return Apart(what, line, theirs, ours, expected)
+            return Mismatch(what, line, theirs, ours, expected)
         found, nodes = self.documents[not m.theirs], m.theirs or m.ours
-        return Apart(what, line or found.where(nodes[-1].code), theirs, ours, expected, m.ids)
+        return Mismatch(what, line or found.where(nodes[-1].code), theirs, ours, expected, m.ids)
 
     # ---- nodes, edges, saved values ----------------------------------------------------
 
-    def _nodes(self) -> Iterator[Apart]:
+    def _nodes(self) -> Iterator[Mismatch]:
         """Nodes that differ; operations without a gradient are only counted."""
         alone: list[Counter[str]] = [Counter(), Counter()]
         for m in self.matches:
@@ -218,25 +218,25 @@ class Comparing:
                 if node.kind == "op" and node.backward in (None, "AccumulateGrad"):
                     alone[not m.theirs][f"{node.op}{'_' * node.inplace}"] += 1
                 elif node.kind == "op":
-                    yield self._apart("nodes", shown, m)
+                    yield self._mismatch("nodes", shown, m)
             elif names[0] != names[1]:
                 # PyTorch only reports the version of a leaf that gets the gradient.
                 if m.leaf and (m.theirs[-1].overwritten_by is not None or m.theirs[-1].inplace):
                     continue
-                yield self._apart("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
+                yield self._mismatch("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
         if alone[0] or alone[1]:
             ops = [[f"{k}× {op}" if k > 1 else op for op, k in c.items()] for c in alone]
             told = (f"also, without a gradient: {', '.join(o)}" if o else "" for o in ops)
-            yield self._apart("nodes", told, expected=True)
+            yield self._mismatch("nodes", told, expected=True)
 
-    def _edges(self) -> Iterator[Apart]:
+    def _edges(self) -> Iterator[Mismatch]:
         """Differences in where gradients are sent. Nodes without a match are skipped over."""
         for m in self.matches:
             if m.both and not m.leaf:
                 to = [found[m] for found in self.sent]
                 if to[0] != to[1] and (m.single or set(to[0]) != set(to[1])):
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
-                    yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
+                    yield self._mismatch("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
 
     def _sent(self, side: int) -> dict[Match, Counter[Match]]:
         """For one side: the matches to which each match sends gradients."""
@@ -254,7 +254,7 @@ class Comparing:
                     sent[m].update([to] if to.both or to.leaf else sent.get(to, ()))
         return sent
 
-    def _saved(self) -> Iterator[Apart]:
+    def _saved(self) -> Iterator[Mismatch]:
         """Differences in the saved tensors and their versions; and in their names, once for each kind of node."""
         told: set[str | None] = set()
         for m in self.matches:
@@ -268,15 +268,15 @@ class Comparing:
                 texts = [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
                 shown.append(f"{node.backward} saves {', '.join(texts) or 'no tensor'}")
             if what[0] != what[1]:
-                yield self._apart("saved", shown, m, expected=True)
+                yield self._mismatch("saved", shown, m, expected=True)
             elif [s.name for s in kept[0]] != [s.name for s in kept[1]]:
                 if node.backward not in told:
-                    yield self._apart("names", shown, m, expected=True)
+                    yield self._mismatch("names", shown, m, expected=True)
                 told.add(node.backward)
 
     # ---- numbers -----------------------------------------------------------------------
 
-    def _values(self) -> Iterator[Apart]:
+    def _values(self) -> Iterator[Mismatch]:
         """Values and dtypes that differ although the operands do not."""
         wrong: set[Match] = set()
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
@@ -293,14 +293,14 @@ class Comparing:
             if what == "value":
                 shown = [f"{short(a.label)} = {in_words(f)}" for f in facts]
             if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
-                yield self._apart(what, shown, m)
+                yield self._mismatch(what, shown, m)
             wrong.add(m)
 
-    def _passes(self) -> Iterator[Apart]:
+    def _passes(self) -> Iterator[Mismatch]:
         """Differences in the number of passes, the order of the nodes, and the gradients they received."""
         passes = [d.backward for d in self.documents]
         if len(passes[0]) != len(passes[1]):
-            yield self._apart("passes", (f"{len(p)} backward passes" for p in passes))
+            yield self._mismatch("passes", (f"{len(p)} backward passes" for p in passes))
         late = False
         for ran in zip(*passes):
             ran_in = [self._nodes_of_pass(side, p.number) for side, p in enumerate(ran)]
@@ -310,14 +310,14 @@ class Comparing:
             apart = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
             if apart is not None:
                 shown = (f"{side[apart].title} is number {apart + 1}" for side in inner)
-                yield self._apart("order", shown, inner[0][apart], line)
+                yield self._mismatch("order", shown, inner[0][apart], line)
             leaves = [m.leaf for m in ran_in[0]]
             late |= leaves != sorted(leaves)
         if late:
             when = "as soon as it is ready", "after all other nodes"
-            yield self._apart("order", (f"AccumulateGrad runs {w}" for w in when), expected=True)
+            yield self._mismatch("order", (f"AccumulateGrad runs {w}" for w in when), expected=True)
 
-    def _gradients(self, line: str, ran_in: list[dict[Match, int | None]]) -> Iterator[Apart]:
+    def _gradients(self, line: str, ran_in: list[dict[Match, int | None]]) -> Iterator[Mismatch]:
         """Gradients that differ: at the first such node, and at leaves."""
         first = True
         came_from: dict[Match, float] = {}  # the largest entries of the gradients that went there
@@ -331,7 +331,7 @@ class Comparing:
                 continue
             if first or m.leaf:
                 shown = (f"{m.title} received {in_words(f)}" for f in facts)
-                yield self._apart("gradient", shown, m, line)
+                yield self._mismatch("gradient", shown, m, line)
                 first = False
 
     def _nodes_of_pass(self, side: int, number: int) -> dict[Match, int | None]:
@@ -341,12 +341,14 @@ class Comparing:
             found.setdefault(self.of[side][s.node or ""], s.g)
         return found
 
-    def _errors(self) -> Iterator[Apart]:
+    def _errors(self) -> Iterator[Mismatch]:
         errors = [d.error for d in self.documents]
         if any(errors):
             lines = [d.where(e.code) for d, e in zip(self.documents, errors) if e is not None]
             first = (e.text.partition("\n")[0] if e else "ran to its end" for e in errors)
-            yield self._apart("error", (short(f, 160) for f in first), None, lines[0], all(errors))
+            yield self._mismatch(
+                "error", (short(f, 160) for f in first), None, lines[0], all(errors)
+            )
 
     # ---- steps -------------------------------------------------------------------------
 
@@ -371,7 +373,7 @@ def _largest(facts: ArrayFacts | None) -> float:
 def agree(a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0) -> bool:
     """Are two snapshots equal up to rounding? Values that were not recorded count as equal.
 
-    summed    how large the numbers are that they are sums of: these may cancel
+    summed    the size of the terms that they are sums of: terms may cancel, and leave rounding errors
     """
     if a is None or b is None:
         return True

@@ -16,14 +16,14 @@ INFIX = {
 }  # fmt: skip
 INDEXED = ("getitem", "select", "slice")
 ASSIGNED = ("copy", "fill")  # what  h[0] = 1  calls, after the index
-JOINED = ("cat", "stack")  # which take a list
+JOINED = ("cat", "stack")  # they take a list
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def versions_of(recorder: Recorder) -> dict[int, int]:
     """The number of versions that each tensor has had, by the tensor's number.
 
-    It is 1 if only one of them is on the tape: a layer has written to its weights, but before.
+    It is 1 if only one of them is on the tape: a layer initialized its weights before the recording.
     """
     found: dict[int, set[int]] = {}
     for r in (r for entry in recorder.entries for r in entry.results):

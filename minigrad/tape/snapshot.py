@@ -37,7 +37,7 @@ Ends = tuple[float | None, float | None, float | None, float | None, float | Non
 
 @cache
 def name_of(dtype: Any) -> str:
-    """The name of a dtype, like float32, of all three libraries. Cached, because they build it on each access."""
+    """The name of a dtype of minigrad, NumPy or PyTorch, such as "float32". Cached, because str() is slow."""
     return str(dtype).rpartition(".")[2]
 
 
@@ -148,8 +148,8 @@ def measured(flat: Any, double: Callable[[Any], Any]) -> tuple[Ends, tuple[int, 
 def _moments(flat: Any) -> tuple[float, float]:
     """The mean, and the sum of squared deviations from it."""
     mean = flat.sum().item() / len(flat)
-    apart = flat - mean
-    return mean, (apart @ apart).item()
+    deviations = flat - mean
+    return mean, (deviations @ deviations).item()
 
 
 def thinned(a: Any) -> Any:

@@ -69,7 +69,7 @@ class TapeState:
         steps = found.steps
         step = len(steps) if step is None else step
         if step not in range(len(steps) + 1):
-            raise IndexError(f"tape.at: a step from 0 to {len(steps)}, not {step!r}.")
+            raise IndexError(f"tape.at: the step must be from 0 to {len(steps)}, not {step!r}.")
         state = TapeState(found, step, len(steps))
         for k, now in enumerate(steps[:step], 1):
             state._take(now, detail if k == step else None)
@@ -85,7 +85,7 @@ class TapeState:
                 yield state
 
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
-        if step.pass_ in self.passes:  # another one, if a pass that was nested in it has ended
+        if step.pass_ in self.passes:  # the outer pass again, if a nested pass has just ended
             self.number, self.backward = step.pass_ or 0, self.passes[step.pass_]
         details, node = step.details[:detail], step.node or ""
         self.node, self.just_now, self.event = step.node, step.text, step.event

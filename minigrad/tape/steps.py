@@ -1,6 +1,6 @@
 """The steps of a document: a recording, one node at a time, in detail.
 
-A step is the turn of one node. Its details are deltas, so that a drawing can stop between
+A step is the run of one node. Its details are deltas, so that a drawing can stop between
 any two of them:
 
     op           forward: a result was computed
@@ -50,7 +50,7 @@ def words(value: Snapshot | None) -> str:
     return f"a {shape_text(facts['shape'])} array of norm {number_text(facts['norm'])}{also}"
 
 
-def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
+def error_text(b: Backward, nodes: list[doc.TapeNode]) -> str:
     """The error of a pass, with the user's name for a tensor that changed, not the rule's letter."""
     message, conflict = b.error or "", b.conflict
     if conflict is None or b.failed is None:
@@ -111,7 +111,7 @@ class Steps:
         return [step_of[kind](which, k) for kind, which, k in events]
 
     def _wanted_by(self) -> dict[int, str]:
-        """For each op computed during one of our backward passes: the node whose turn it is.
+        """For each op computed during one of our backward passes: the node whose rules computed it.
 
         In the events, this run comes after the ops that its rules have computed.
         """
@@ -291,13 +291,13 @@ class Steps:
 
     def _deposit(self, b: Backward, run: NodeRun, s: Sent) -> doc.DepositDetail:
         if b.engine == "recursive":
-            told = f"contribution {s.arrived} of {s.expected}, passed on alone"
+            count = f"contribution {s.arrived} of {s.expected}, passed on alone"
         elif s.expected == 1:
-            told = "it expected no more: ready"
+            count = "it expected no more: ready"
         elif s.ready:
-            told = f"{s.arrived} of {s.expected} arrived: ready"
+            count = f"{s.arrived} of {s.expected} arrived: ready"
         else:
-            told = f"{s.arrived} of {s.expected} arrived, {s.expected - s.arrived} to come"
+            count = f"{s.arrived} of {s.expected} arrived, {s.expected - s.arrived} to come"
         return doc.DepositDetail(
             to=f"n{s.to}",
             edge=s.edge,
@@ -305,7 +305,7 @@ class Steps:
             arrived=s.arrived,
             expected=s.expected,
             ready=s.ready,
-            text=f"{words(s.value)} goes to {self._target(run, s, title=True)}; {told}.",
+            text=f"{words(s.value)} goes to {self._target(run, s, title=True)}; {count}.",
         )
 
     def _accumulated(self, run: NodeRun) -> list[doc.AnyDetail]:
@@ -340,7 +340,7 @@ class Steps:
         )
 
     def _error(self, b: Backward) -> doc.TapeStep:
-        message = told(b, self.nodes)
+        message = error_text(b, self.nodes)
         text = f"Backward pass {b.ran_as} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
         if b.failed is not None:
@@ -358,7 +358,7 @@ class Steps:
                 return f"{name}.grad is now {words(after)}."
             return f"{name}.grad was {words(before)} and is now {words(after)}."
         if run.captured:
-            return f"{title} received {words(run.used)}: that is the gradient asked for."
+            return f"{title} received {words(run.used)}, the requested gradient."
         sent = ", ".join(f"{words(s.value)} to {self._target(run, s)}" for s in run.sent)
         ready = ", ".join(self.nodes[s.to].label for s in run.sent if s.ready)
         text = f"{title} received {self._took(run)}; sent {sent or 'nothing'}."

@@ -327,10 +327,10 @@ def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
             )
             edges.append(edge)
             passed += given.gradient
-    return _without_circles(edges)
+    return _without_cycles(edges)
 
 
-def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
+def _without_cycles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     """The edges, except those that would close a cycle.
 
     An edge leads from a lower number to a higher one, except to a node that was not recorded when
@@ -378,7 +378,7 @@ def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) ->
         create_graph=b.create_graph,
         steps=len(b.runs),
         finished=b.finished,
-        error=b.error and steps.told(b, nodes),
+        error=b.error and steps.error_text(b, nodes),
         grads={
             f"n{e}": doc.GradChange(values.number(before), values.number(after))
             for e, (before, after) in sorted(b.grads.items())
@@ -407,5 +407,5 @@ def _error(tape: "Tape", nodes: list[doc.TapeNode], code: Code) -> doc.TapeError
         return None
     passes = tape._recorder.passes
     same = passes and passes[-1].error == tape.error
-    text = steps.told(passes[-1], nodes) if same else tape.error
+    text = steps.error_text(passes[-1], nodes) if same else tape.error
     return doc.TapeError(text, code.number(tape.error_place), doc.id_of(tape.failed))

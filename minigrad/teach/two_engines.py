@@ -26,7 +26,7 @@ from minigrad.core import display
 from minigrad.methods.creation import tensor
 from minigrad.random.generator import default_generator
 from minigrad.tape.adapters import has_torch
-from minigrad.tape.matching import Apart, Comparing
+from minigrad.tape.matching import Comparing, Mismatch
 from minigrad.tape.names import count_of, namespace_of
 from minigrad.tape.record import Tape, record
 from minigrad.tape.render import draw
@@ -34,39 +34,39 @@ from minigrad.teach.report import Report
 
 
 @dataclass(frozen=True)
-class ApartRow:
+class MismatchRow:
     """One line of the report: what differs, once or, in a loop, several times."""
 
-    aparts: tuple[Apart, ...]
+    mismatches: tuple[Mismatch, ...]
     note: str = ""
 
     @property
-    def apart(self) -> Apart:
+    def mismatch(self) -> Mismatch:
         """The first difference of this kind."""
-        return self.aparts[0]
+        return self.mismatches[0]
 
     @property
     def ok(self) -> bool:
         """Do the two engines always differ in this respect?"""
-        return self.apart.expected
+        return self.mismatch.expected
 
     def cells(self) -> tuple[str, ...]:
         """What differs, on which line, and how it is on each tape."""
-        many = f" ×{len(self.aparts)}" if len(self.aparts) > 1 else ""
-        apart = self.apart
-        return apart.what + many, apart.line, apart.theirs, apart.ours
+        many = f" ×{len(self.mismatches)}" if len(self.mismatches) > 1 else ""
+        mismatch = self.mismatch
+        return mismatch.what + many, mismatch.line, mismatch.theirs, mismatch.ours
 
 
-def _rows(aparts: list[Apart]) -> list[ApartRow]:
+def _rows(mismatches: list[Mismatch]) -> list[MismatchRow]:
     """The rows of the report: differences that count come first, and equal ones are merged."""
-    alike: dict[tuple[str, ...], list[Apart]] = {}
-    for a in sorted(aparts, key=lambda a: a.expected):
+    alike: dict[tuple[str, ...], list[Mismatch]] = {}
+    for a in sorted(mismatches, key=lambda a: a.expected):
         alike.setdefault((a.what, a.line, a.theirs, a.ours), []).append(a)
-    return [ApartRow(tuple(found)) for found in alike.values()]
+    return [MismatchRow(tuple(found)) for found in alike.values()]
 
 
-class BothTapes(Report[ApartRow]):
-    """Two tapes of one program, and their differences; true if all of these are always there.
+class BothTapes(Report[MismatchRow]):
+    """Two tapes of one program, and their differences; true if the two engines always differ in all of these.
 
     torch, minigrad    the tapes: show one of them for its inspector. A step of one is a step of both
     matches            the nodes that belong together
@@ -79,9 +79,9 @@ class BothTapes(Report[ApartRow]):
         self.name, self.torch, self.minigrad = name, theirs, ours
         compared = Comparing(theirs.shown(), ours.shown())
         self.matches = compared.matches
-        rows = _rows(compared.aparts)
+        rows = _rows(compared.mismatches)
         pairs = sum(bool(m.theirs and m.ours) for m in self.matches)
-        count = sum(not a.expected for a in compared.aparts)
+        count = sum(not a.expected for a in compared.mismatches)
         found = f"{count_of(count, 'difference')}" if count else "no difference that counts"
         super().__init__(f"{name}: {count_of(pairs, 'node')} on both tapes, {found}", rows)
         self._link(compared)
@@ -95,7 +95,7 @@ class BothTapes(Report[ApartRow]):
     def footer(self) -> str:  # type: ignore[override]
         """The two pictures, side by side; what differs has a dashed frame."""
         marked = [
-            {k for row in self.rows if not row.ok for a in row.aparts for k in a.nodes[side]}
+            {k for row in self.rows if not row.ok for a in row.mismatches for k in a.nodes[side]}
             for side in (0, 1)
         ]
         tapes = [("PyTorch", self.torch), ("minigrad", self.minigrad)]

@@ -26,12 +26,12 @@ def product(m):
 
 
 def rows(found, what):
-    return [(r.apart.theirs, r.apart.ours) for r in found.rows if r.apart.what == what]
+    return [(r.mismatch.theirs, r.mismatch.ours) for r in found.rows if r.mismatch.what == what]
 
 
 def test_a_program_has_the_same_nodes_edges_values_and_order_on_both():
     found = minigrad.both(product)
-    assert found and len(found.matches) == 7 and {r.apart.what for r in found.rows} == {"names"}
+    assert found and len(found.matches) == 7 and {r.mismatch.what for r in found.rows} == {"names"}
     assert all(m.theirs[0].name == m.ours[0].name for m in found.matches)
 
 
@@ -48,7 +48,7 @@ def test_all_versions_of_a_parameter_are_told_apart_in_training():
 
     found = minigrad.both(program)
     assert len(found.minigrad.document["nodes"]) == sum(len(m.ours) for m in found.matches)
-    assert {r.apart.what for r in found.rows if not r.ok} == {"nodes"}  # of batch norm
+    assert {r.mismatch.what for r in found.rows if not r.ok} == {"nodes"}  # of batch norm
 
 
 def test_a_group_of_nodes_sends_its_gradients_to_the_same_leaves_whatever_these_are_called():
@@ -58,7 +58,7 @@ def test_a_group_of_nodes_sends_its_gradients_to_the_same_leaves_whatever_these_
         layers[0].weight.register_hook(lambda g: g * 2)
         (layers[1](layers[0](m.randn(5, 2))) ** 3).sum().backward()
 
-    assert {r.apart.what for r in minigrad.both(program).rows if not r.ok} == {"nodes"}
+    assert {r.mismatch.what for r in minigrad.both(program).rows if not r.ok} == {"nodes"}
 
 
 def test_derivatives_of_derivatives_can_be_compared():
@@ -80,7 +80,7 @@ def test_one_node_here_that_is_two_there_is_matched_with_both():
         m.nn.functional.cross_entropy(m.ones(4, 3) @ w, m.tensor([0, 1, 1, 0])).backward()
 
     found = minigrad.both(program)
-    wrong = [r.apart for r in found.rows if not r.ok]
+    wrong = [r.mismatch for r in found.rows if not r.ok]
     assert [(a.what, a.theirs, a.ours) for a in wrong] == [
         ("nodes", "LogSoftmaxBackward0, NllLossBackward0", "NllLossBackward0")
     ]

@@ -1,6 +1,6 @@
 """Draws a document: pictures, tables and pages, all without other programs.
 
-    where everything goes
+    layout
 fold.py         groups nodes into boxes, and makes the views; joins views side by side
 layout.py       places the boxes, with layers.py; labels.py, the text beside arrows
 boxes.py        the text in each box, and its size; thumbnail.py, its value

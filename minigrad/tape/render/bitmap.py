@@ -54,7 +54,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
             # A palette is enough for our few colors, and makes the file four times smaller.
             image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
-        else:  # nothing that differs between runs: no date, no version
+        else:  # no date and no version, so that every run writes the same file
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
 

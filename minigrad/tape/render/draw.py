@@ -238,8 +238,8 @@ def _signs_of_program(nodes: list[TapeNode]) -> list[Sign]:
     roles = {n.program.role for n in nodes if n.program is not None}
     return [
         (True, "forward", "data"),
-        (True in wanted, "leaf", "differentiated by it"),
-        (False in wanted, "plain", "there at first"),
+        (True in wanted, "leaf", "input that gets a gradient"),
+        (False in wanted, "plain", "other input or constant"),
         (bool(roles & {"run", "copy"}), "instruction", "instruction"),
         (bool(roles & {"rule", "sum"}), "rule", "written by a rule"),
         (any(n.view for n in nodes), "inplace", "a view: same memory"),

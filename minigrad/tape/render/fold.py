@@ -155,10 +155,10 @@ class Folding:
     # ---- groups ------------------------------------------------------------------
 
     def _ops_in_order(self) -> list[int]:
-        """The entries but leaves, inputs first, and otherwise in the order of their numbers as far as possible.
+        """The entries except leaves: inputs first, and otherwise in the order of their numbers.
 
-        This is nearly always the order of the numbers. But some nodes were not recorded when they were
-        made, and only found by a backward pass: their inputs may have larger numbers.
+        Nearly always, this is just the order of the numbers. But a node that was not recorded when it
+        was made, and only found by a backward pass, may have inputs with larger numbers.
         """
         sorter = TopologicalSorter({v: [u for _, u in into] for v, into in enumerate(self.into)})
         sorter.prepare()

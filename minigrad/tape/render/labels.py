@@ -1,8 +1,8 @@
 """Labels: places the text beside each arrow so that it covers nothing else.
 
-Texts are placed one after the other, each at the first free position near its arrow: without a box,
-an arrow or another text. If there is none, we take the position that costs least: a text that an
-arrow crosses can still be read, a text under another one cannot.
+Texts are placed one after the other, each at the first position near its arrow that is free of boxes,
+arrows and other texts. If there is none, we take the position that costs least: a text that an arrow
+crosses can still be read, a text under another one cannot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ class Taken:
     """The occupied places, in a grid, so that only nearby ones are checked."""
 
     def __init__(self) -> None:
-        # Each place: left, top, right, bottom, and what covering it costs.
+        # Each place: left, top, right, bottom, and the cost of covering it.
         self._drawn: list[tuple[float, float, float, float, int]] = []
         self._cells: dict[tuple[int, int], list[int]] = {}  # grid cell -> indices in _drawn
 
@@ -36,7 +36,7 @@ class Taken:
         self._drawn.append((place.x, place.y, place.x + place.width, place.y + place.height, cost))
 
     def over(self, place: Bounds) -> int:
-        """What a text here costs: 0 if it overlaps nothing."""
+        """The cost of a text here: 0 if it overlaps nothing."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
         drawn = map(self._drawn.__getitem__, near)

@@ -66,7 +66,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         if not TELLS_HOOKS:
             stack.enter_context(counting_hooks(operations))
         recorder.engines.append(operations.seen)
-        stack.callback(operations.look)
+        stack.callback(operations.flush)
         stack.enter_context(operations)
         yield operations
 
@@ -91,12 +91,12 @@ def counting_hooks(operations: Operations) -> Iterator[None]:
     enter, leave = hooks.__enter__, hooks.__exit__
 
     def entered(self: Any) -> Any:
-        operations.look()  # the last operation ran outside of the block
+        operations.flush()  # the last operation ran outside of the block
         operations.seen.packing += 1
         return enter(self)
 
     def left(self: Any, *error: Any) -> Any:
-        operations.look()
+        operations.flush()
         operations.seen.packing -= 1
         return leave(self, *error)
 

@@ -33,7 +33,7 @@ from minigrad.tape.torch.values import snapshot
 NOT_SHOWN = (
     "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
 )  # fmt: skip
-Before = list[tuple[torch.Tensor, int, Snapshot | None]]  # as the recorder's
+Before = list[tuple[torch.Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
 OPERANDS = ("self", "other", "exponent")  # a number with this name is an operand, not a setting
 
 
@@ -93,7 +93,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         skipped = self.hidden or not on and (self.stepping or self.seen.computing)
         if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
-        self.look()
+        self.flush()
         if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
@@ -149,7 +149,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         if ours is not None and len(entry.inputs) == len(ours.operands):
             entry.formula = ours.formula
             if not entry.settings and entry.through is None:
-                # ours may be what this one is
+                # our op of this name may compute the same
                 numbers = {k: x for k, x in enumerate(operands) if not _is_tensor(x)}
                 entry.op_call = OpCall(ours, {}, numbers)
         self._placed(entry)
@@ -192,14 +192,14 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         """Turn the mode on again."""
         dispatcher._push_mode(self)
 
-    def look(self) -> None:
+    def flush(self) -> None:
         """Record the results of the last operation."""
         pending, self._pending = self._pending, None
         if pending is not None:
             with self.unseen():
-                self._look_at(pending)
+                self._flush(pending)
 
-    def _look_at(self, pending: Pending) -> None:
+    def _flush(self, pending: Pending) -> None:
         entry, results = pending.entry, [ref() for ref in pending.results]
         number = self.seen.add_op(entry)
         if entry.op == "rnn_layer":  # part of its workspace is uninitialized memory
@@ -222,7 +222,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         skipped = self.hidden or (self.seen.computing and not torch.is_grad_enabled())
         if skipped or in_compiler() or cls.__name__ == "CompiledFunction":
             return apply(*args, **kwargs)
-        self.look()
+        self.flush()
         entry = Entry("op", cls.__name__, (cls.__doc__ or cls.__name__).strip().partition("\n")[0])
         entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
         self._placed(entry)
@@ -246,7 +246,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
     @contextmanager
     def clearing(self, owner: torch.optim.Optimizer | torch.nn.Module) -> Iterator[None]:
         """Within this block, an optimizer or a module clears gradients, which is recorded as one update."""
-        self.look()
+        self.flush()
         if isinstance(owner, torch.optim.Optimizer):
             tensors = [p for group in owner.param_groups for p in group["params"]]
         else:
@@ -267,7 +267,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """An optimizer's step begins: it is recorded as one update of the parameters."""
-        self.look()
+        self.flush()
         update = self._update("step", optimizer)
         groups = optimizer.param_groups
         given = [p for group in groups for p in group["params"] if p.grad is not None]
@@ -279,7 +279,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """The step has ended: record the parameters that it wrote to."""
-        self.look()
+        self.flush()
         update, before = self.stepping.pop()
         with self.unseen():
             for parameter, version, g in before:

@@ -41,7 +41,7 @@ class Passes:
         """Run PyTorch's engine, and record what it does."""
         if in_compiler() or any(map(is_functorch_wrapped_tensor, outputs)):
             return engine(outputs, *args, **kwargs)  # torch.func: only operations are recorded
-        self.operations.look()
+        self.operations.flush()
         gradients, retain_graph, create_graph, inputs = args[:4]
         accumulate = kwargs.get("accumulate_grad", True)
         try:
@@ -67,7 +67,7 @@ class Passes:
         finally:
             if seen:
                 self.operations.come_back()
-            self.operations.look()
+            self.operations.flush()
             self.seen.computing.pop()
             for handle in handles:
                 handle.remove()
@@ -158,7 +158,7 @@ class OnePass:
 
     def begin(self, node: Node, grads: Gradients) -> None:
         """A node is about to run."""
-        self.passes.operations.look()
+        self.passes.operations.flush()
         entry = self.entry[node]
         self.threads.add(threading.get_ident())
         with self.passes.operations.unseen():
@@ -195,7 +195,7 @@ class OnePass:
 
     def finish(self, node: Node, grads: Gradients) -> None:
         """A node has run."""
-        self.passes.operations.look()
+        self.passes.operations.flush()
         run, at = self.running.pop(), self.begun.pop()
         edge = 0
         for (parent, which), g in zip(node.next_functions, grads, strict=False):

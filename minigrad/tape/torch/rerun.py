@@ -78,7 +78,7 @@ OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
     "to": lambda F, g: g["self"].clone(),
     "view": _reshaped,
 }
-LEFT_AWAY = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
+IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
 
 
 def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
@@ -130,7 +130,7 @@ class _Rerun:
     def _given(self, entry: Entry) -> Given:
         """The arguments of a call, with our tensors."""
         assert entry.called is not None
-        given = {k: v for k, v in entry.called.settings.items() if k not in LEFT_AWAY}
+        given = {k: v for k, v in entry.called.settings.items() if k not in IGNORED}
         for name, place in entry.called.operands.items():
             places = place if isinstance(place, list) else [place]
             values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
@@ -165,7 +165,7 @@ def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
     F, whole = ours.nn.functional, {**defaults, **given}
     if known in LOSSES:
         whole["reduction"] = REDUCTIONS[whole["reduction"]]
-        return getattr(F, known)(whole.pop("self"), **_unspoken(whole))
+        return getattr(F, known)(whole.pop("self"), **_not_none(whole))
     if known in BY_POSITION:
         values = (whole[key] for key in BY_POSITION[known].split())
         return getattr(F, known)(*[None if value == [] else value for value in values])
@@ -174,10 +174,10 @@ def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
     first = next(iter(given))
     for place in (*[Tensor] * (first == "self"), ours, F):
         if hasattr(place, name):
-            return getattr(place, name)(given.pop(first), **_unspoken(given))
+            return getattr(place, name)(given.pop(first), **_not_none(given))
     raise CannotRepeat(f"minigrad has no {name}")
 
 
-def _unspoken(given: Mapping[str, Any]) -> Given:
+def _not_none(given: Mapping[str, Any]) -> Given:
     """The settings that are not None: our functions have the same defaults."""
     return {k: v for k, v in given.items() if v is not None}

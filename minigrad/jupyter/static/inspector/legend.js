@@ -5,7 +5,7 @@ function signs(tape) {
   const sign = (...inside) => s("svg", { width: 34, height: 20, class: "mg-svg" }, ...inside);
   const box = (cls, ...more) => sign(s("g", { class: `mg-node ${cls}` }, s("rect", { class: "mg-body", x: 2, y: 2, width: 30, height: 16, rx: 4 }), ...more, s("rect", { class: "mg-border", x: 2, y: 2, width: 30, height: 16, rx: 4 })));
   const arrow = (cls, tip, ...ys) => sign(s("g", { class: "mg-edge" }, ys.map((y) => s("path", { class: cls, d: `M3 ${y}H26` })), s("polygon", { class: tip, points: "33,10 25,5.5 25,14.5" })));
-  const common = [[arrow("mg-forward", "mg-head", 10), "data, forward"], [box("mg-leaf mg-wants"), tape.program ? "differentiated by it" : "leaf that requires grad"], [box("mg-leaf"), tape.program ? "there at first" : "leaf that does not"],
+  const common = [[arrow("mg-forward", "mg-head", 10), "data, forward"], [box("mg-leaf mg-wants"), tape.program ? "input that gets a gradient" : "leaf that requires grad"], [box("mg-leaf"), tape.program ? "other input or constant" : "leaf that does not"],
     [box("mg-current"), "has just run"], [box("mg-pending"), "not run yet"], [sign(s("path", { class: "mg-pin", d: "M17 6m-5 0a5 5 0 1 1 10 0a5 5 0 1 1 -10 0m5 5v8" })), "pinned: the details stay with it"]];
   const cells = [-1, -0.5, 0, 0.5, 1].map((t, k) => s("rect", { x: 2 + 6 * k, y: 2, width: 6, height: 16, fill: heat(t) }));
   common.push([sign(...cells), "blue below zero, orange above"]);
