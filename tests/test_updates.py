@@ -154,7 +154,7 @@ def test_the_report_says_at_which_step_the_two_part():
     report = compare_update(optim.SGD, settings, params=start, grads=grads, yours=yours)
 
     assert report.parts_at == 2
-    assert "the two part at step 2" in str(report)
+    assert "they differ from step 2 on" in str(report)
     assert "starts from zero at each step" in str(report)
 
 

@@ -60,7 +60,7 @@ class Altered(NamedTuple):
     """A node with a different result.
 
     use       an edge of the node
-    z         the result that the node has instead; None if it is left out: then its operand's value passes
+    z         the result to use instead; None if the node is left out, so that its operand's value passes
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
     beside    the same for the other edges of the node
@@ -363,7 +363,10 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
 def _of_another_step(
     graph: Graph, one: Recurrence, found: list[Recurrence]
 ) -> Iterator[tuple[str, Results]]:
-    """The results if each step reads the state of another step; first those of coupled states change, too."""
+    """The results if each step reads the state of another step.
+
+    At first, states that are coupled to this one change as well; then they keep their values.
+    """
     known, before = graph.known, one.before
     after, early = one.states[-len(before) :], [before[0], *before[:-1]]
     own = {node: known[node] for node in (*before, *one.states) if node in known}
@@ -387,7 +390,7 @@ def _in_place_of(known: Mapping[AnyNode, Array], nodes: list[Any], given: list[A
 
 
 def _apart(graph: Graph, other: Recurrence, one: Recurrence) -> bool:
-    """Is the other one a state of its own, which does not only depend on itself through this one?"""
+    """Is `other` a separate state, rather than one that depends on itself only through `one`?"""
     node: Any = other.states[-1]
     for _, position in other.way[:-1]:
         node = graph.operands[node][position]

@@ -1,7 +1,7 @@
 """What an author may pass to an exercise, by the name of the argument.
 
-A text in place of a list would be taken as a list of letters, and most other slips would only be
-noticed when a student runs the check. So each argument has a test, and words with an example.
+A text in place of a list would be read as a list of letters, and most other slips would only be
+noticed when a student runs the check. So each argument is tested, and the error gives an example.
 """
 
 import reprlib
@@ -47,7 +47,7 @@ _FORMS: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 def check_declaration(exercise: Any) -> None:
-    """Raise TypeError, which names the argument and what it takes, if one is of another form."""
+    """Raise TypeError if an argument has the wrong form; the message says what it takes."""
     kinds = ["", *(kind.__name__ for kind in type(exercise).__mro__)]
     for arguments, fits, accepted in _FORMS:
         for argument in arguments.split():

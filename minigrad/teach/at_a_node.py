@@ -172,8 +172,8 @@ def _through_detach(a: Answer) -> Places:
 
 
 def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, Array]]:
-    """Tensors besides the others, and the factor of each entry that gives c, with a named constant added."""
-    # r + gamma * (1 - done) * v.detach(): whatever the factors are, they give the student's numbers or do not.
+    """Name, tensor v and factors for which  c = r + factors * v,  where r is 0 or a constant with a name."""
+    # As in  r + gamma * (1 - done) * v.detach().  Wrong factors would not give the student's numbers.
     rest = [0 * c, *(v for v in a.graph.constants if v.shape == c.shape and v is not c)]
     for n, t in a.graph.variables.items():
         v = t.array

@@ -35,7 +35,7 @@ from minigrad.teach.recurrences import repeated_uses
 from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_node
 from minigrad.teach.whole import SOFT, Table, recognized
 
-SMALL = 24  # uses: the tapes on which pairs are tried
+SMALL = 24  # pairs are only tried on tapes with at most this many uses
 NEAR = 8  # how many tensors may be at the end of a recurrence
 MANY = 6  # how many matching pairs we look at before we name one
 ALONE = {"paths_multiplied", "upstream_twice"}  # not in a pair: products fit by chance
@@ -249,7 +249,7 @@ def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """One value for all steps; also for those of one step of Runge and Kutta's method, which are no recurrence."""
+    """One value for all steps; also for the stages of a Runge-Kutta step, which are not a recurrence."""
     if len(values) > 2:
         yield "the last step", [values[-1]] * len(values)
         yield "the first step", [values[0]] * len(values)

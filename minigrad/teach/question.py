@@ -282,8 +282,8 @@ def _given_names() -> frozenset[str]:
 
 
 def _tell() -> None:
-    for told in WATCHING:
-        told()
+    for callback in WATCHING:
+        callback()
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from minigrad.core.node import Node
 from minigrad.teach.uses import AnyNode, Graph, Use, constant_factor, op_name
 
-BEFORE = 12  # how many earlier results of an operation may be the state before
+BEFORE = 12  # how many earlier results of an operation are tried as the previous state
 
 Way = tuple[tuple[str, int], ...]  # the operation of each node, and the position of its operand
 
 
 class Recurrence(NamedTuple):
-    """The states that are computed, the oldest first, the one before them if it has a node, and the way."""
+    """The computed states, oldest first; the state before them, if it has a node; and the way between two."""
 
     states: list[Any]
     start: AnyNode | None
@@ -56,7 +56,7 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
                 one = None if way is None else _from_the_last(graph, last, before, way)
                 found += [one] if one and len(one.states) > 1 else []
             regular = [one for one in found if one.regular]
-            for one in regular or found:  # the others are of different places of a step
+            for one in regular or found:  # the others connect different places in a step
                 known |= set(pairwise(one.states[::-1]))
                 yield one
 

@@ -179,7 +179,7 @@ class _Kept(io.StringIO):
 def said(error: BaseException, answer: object, called: str) -> str:
     """The exception in one line, with the line of the student's code that raised it.
 
-    called    the arguments it is called with, for the error that it takes others
+    called    the arguments of the call, shown if the function does not take them
     """
     try:
         words = str(error)

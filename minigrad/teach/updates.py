@@ -114,7 +114,7 @@ def compare_update(
     numbered = enumerate(differences)
     rows = [_row(k + 1, name, d, found if k == first else None) for k, (name, d) in numbered]
     title = f"{sum(row.ok for row in rows)} of {len(rows)} steps agree with {optimizer.__name__}"
-    title += "" if first is None else f"; the two part at step {first + 1}"
+    title += "" if first is None else f"; they differ from step {first + 1} on"
     return UpdateComparison(f"compare_update: {title}", rows)
 
 
@@ -199,12 +199,12 @@ def stepped(
     """The values after each step of an optimizer, or of a class like one; a gradient may be None."""
     ps = [wrap(np.array(p)).requires_grad_() for p in start]
     each = settings_of_steps(settings, len(grads))
-    changes = any(now != each[0] for now in each)  # the rate, from step to step
+    rate_changes = any(now != each[0] for now in each)
     optimizer = make(ps, **(each[0] if each else settings))
     for now, gs in zip(each, grads, strict=True):
         for p, g in zip(ps, gs, strict=True):
             p.grad = None if g is None else wrap(np.array(g))
-        if changes:
+        if rate_changes:
             of = getattr(optimizer, "param_groups", None)
             of[0].update(lr=now["lr"]) if of else setattr(optimizer, "lr", now["lr"])
         optimizer.step()

@@ -472,7 +472,7 @@ class Graph:
 
     def _walk_back(self) -> None:
         """One right pass: the gradient of each node, all uses, and those that lead to the target."""
-        self.__dict__.pop("edges_of", None)  # those of a copy are others
+        self.__dict__.pop("edges_of", None)  # a copy has its own
         self.gradients: dict[AnyNode, Array] = {self.root: self.seed}
         self.uses: list[Use] = []
         for node, k, parent, d in self._pass(self.gradients, set(self.nodes)):

@@ -413,7 +413,7 @@ def _another_value(a: Answer) -> Places:
 
 
 def _read_instead(use: Use, value: Array, there: Array) -> Iterator[Callable[[Use], Any]]:
-    """For each use of a node, what its rule reads: this for one of its values, or what it reads at this operand."""
+    """The ways to read `there` in place of `value`, as functions of a use: as this value, or as its operand."""
     yield lambda u: {k: there for k in u.reads() if u.values.get(k) is value}
     if value is use.values.get("z") and (use.of_one or use.op_name in SOFT):
         yield lambda u: {"x": there, "z": u.applied(x=there)}
@@ -530,7 +530,7 @@ def _jvp(a: Answer, v: Any) -> Any:
 
 
 def tells_nothing(g: Any) -> bool:
-    """True for no array, for equal entries (common in gradients), and for a number that anything may give."""
+    """Would a match prove nothing? For no array, for equal entries, and for a single 0, 1 or -1."""
     if not isinstance(g, np.ndarray | np.generic):
         return True
     g = np.asarray(g)
