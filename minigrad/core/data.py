@@ -160,7 +160,7 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
 
 
 def _several_entries(array: Array) -> Exception:
-    """PyTorch's error for a tensor in a list that is no single number."""
+    """PyTorch's error for a tensor with several entries in a list of numbers."""
     kind: type[Exception] = ValueError
     said = "only one element tensors can be converted to Python scalars"
     if array.dtype.kind in "iu":

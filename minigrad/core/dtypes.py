@@ -1,7 +1,7 @@
 """Dtypes: their names, the default dtype, and type promotion.
 
 A dtype prints as in PyTorch and equals NumPy's: `x.dtype == np.float32` holds, and NumPy
-accepts it wherever it accepts its own. The arrays inside tensors have NumPy's.
+accepts it wherever it accepts its own. The arrays inside tensors have NumPy's dtypes.
 
 Promotion follows PyTorch. It first looks at the category (bool < int < float < complex).
 Within a category, tensors with axes take precedence over 0-d tensors, and any tensor takes

@@ -25,7 +25,7 @@ CO_OPTIMIZED = 1  # flag of a code object: a function with its own local variabl
 # pathlib is slow to import
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
-# Python's words, as a pattern, about a function that is called with other arguments than it takes.
+# A pattern for Python's errors about a call with the wrong arguments.
 OTHER_ARGUMENTS = r"\w>?\(\) (missing|takes|got) "
 
 
@@ -212,7 +212,7 @@ class OutOfMemory(RuntimeError):
 
 
 class DeviceError(AssertionError, RuntimeError):
-    """A device other than the CPU was requested. PyTorch raises the one or the other class."""
+    """A device other than the CPU was requested. PyTorch raises one or the other of these classes."""
 
 
 class DtypeError(RuntimeError):
@@ -312,7 +312,7 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
         and len(shapes[0]) != len(shapes[1])
         and math.prod(shapes[0]) == math.prod(shapes[1])
     ):
-        message += " They were broadcast: each entry of one met all of the other. To fix it, give both the same shape."
+        message += " They were broadcast: each entry of one meets all of the other. To fix it, give both the same shape."
     return OutOfMemory(message)
 
 

@@ -25,7 +25,7 @@ LIMITS = {  # eps, tiny, max, resolution
 
 
 class _Limits(metaclass=TopLevel):
-    """Limits are equal if they are those of one type."""
+    """Two limits are equal if they are of the same type."""
 
     dtype: str
 

@@ -67,7 +67,7 @@ class _State(threading.local):
     hooks_refused: str | None = None  # why saved-tensor hooks are not allowed now
     draws: Any = None  # random numbers under `vmap`; see Draws in random/generator.py
     more_examples = False  # does `vmap` call the function again, perhaps with the same graph?
-    transformed = False  # does func.grad, vjp, jvp or the like run a function now?
+    transformed = False  # is a function running under func.grad, vjp, jvp or the like?
     multithreading = True  # a setting of PyTorch, without effect
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 

@@ -1,7 +1,7 @@
 """What users see as the name of a class or function.
 
 TopLevel        <class 'minigrad.Tensor'>, for the classes that PyTorch has at the top of its package
-named_copy      a function that several names share, with one of them in Python's errors
+named_copy      a copy of a function under another name, which Python's errors then show
 one_for_users   the methods of a class that is written in several parts, named after the class
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class TopLevel(type):
-    """The class of such classes. The classes that users derive from them are shown as usual.
+    """The metaclass of these classes. Classes that users derive from them are shown as usual.
 
     >>> type(minigrad.zeros(2)), type(minigrad.float32)
     (<class 'minigrad.Tensor'>, <class 'minigrad.dtype'>)

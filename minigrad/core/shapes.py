@@ -34,8 +34,8 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 2 and g.dtype.kind == "f":
-        # Multiplying by ones is much faster than a sum over rows. Along rows it is not done: there it rounds in
-        # another way than x.sum(1, keepdim=True), to which a derivation by hand is compared.
+        # Multiplying by ones is much faster than a sum over rows. Not so along rows: there it would round
+        # differently from x.sum(1, keepdim=True), with which derivations by hand are compared.
         n, m = g.shape
         if isinstance(g, np.ndarray):
             if shape == (m,):  # the gradient of a bias
