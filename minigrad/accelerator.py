@@ -1,4 +1,4 @@
-"""The names of torch.accelerator. minigrad has none: it computes on the CPU.
+"""The names of torch.accelerator. minigrad has no accelerator: it computes on the CPU.
 
 >>> import minigrad
 >>> minigrad.accelerator.current_accelerator() if minigrad.accelerator.is_available() else "cpu"

@@ -1,4 +1,4 @@
-"""The names of torch.cuda.amp, which warn that they are deprecated: torch.amp has the same."""
+"""The names of torch.cuda.amp. They warn that they are deprecated in favor of torch.amp."""
 
 from collections.abc import Callable
 from typing import Any

@@ -3,7 +3,7 @@
 PyTorch's optimizers use them to start one kernel for all parameters, and so do optimizers that
 others publish. Here each is a loop over the method of the same name.
 
-    _foreach_mul(tensors, 2.0)         a number, or a tensor of one number, is for all of them
+    _foreach_mul(tensors, 2.0)         a number, or a tensor of one number, applies to all of them
     _foreach_mul(tensors, others)      a list has one entry for each tensor
     _foreach_mul_(tensors, others)     writes to the tensors
 
@@ -21,7 +21,7 @@ IN_PLACE_TOO = (
     "frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt sigmoid sign "
     "sin sinh sqrt sub tan tanh trunc"
 )
-# The methods that differ from what the functions on lists take.
+# The functions whose arguments differ from those of the method with the same name.
 ONE_BY_ONE: dict[str, Callable[..., Any]] = {
     "addcdiv": lambda x, a, b, value=1: x.addcdiv(a, b, value=value),
     "addcdiv_": lambda x, a, b, value=1: x.addcdiv_(a, b, value=value),
@@ -65,7 +65,7 @@ def _foreach(name: str) -> Callable[..., Any]:
 
 
 def _shares(x: Any, n: int) -> Sequence[Any]:
-    """What each of n tensors gets of an argument: its entry of a list, or the whole."""
+    """The argument for each of n tensors: its entry of a list, or the whole argument."""
     if isinstance(x, Tensor) and x.ndim == 1:  # the numbers for addcmul and addcdiv
         x = x.tolist()
     if not isinstance(x, list | tuple):

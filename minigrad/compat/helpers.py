@@ -254,12 +254,12 @@ def nothing(*args: object) -> None:
     """
 
 
-# Classes that `load` may make of a file: it reads tensors and their containers, and asks before anything else.
+# Which classes `load` may create: tensors and their containers, or all classes with weights_only=False.
 add_safe_globals = clear_safe_globals = nothing
 
 
 class record_function(ContextDecorator):
-    """`profiler.record_function`: a block or a function with a name for a profiler, which there is not.
+    """`profiler.record_function`: a named block or function for a profiler. Without effect: minigrad has no profiler.
 
     >>> with record_function("forward"):
     ...     pass
@@ -276,11 +276,11 @@ class record_function(ContextDecorator):
 
 
 class UnknownSize:
-    """`SymInt` and its like, the unknown sizes in a compiler. There are none: programs ask isinstance(n, SymInt)."""
+    """`SymInt` and similar types of a compiler, for sizes that it does not know. No number here is a SymInt."""
 
 
 def show() -> str:
-    """`__config__.show()`: the library that computes.
+    """`__config__.show()`: the library that does the computing, and its version.
 
     >>> show()[:19]
     'NumPy computes, in '

@@ -114,7 +114,7 @@ REASONS = {
 }
 LEFT_OUT = _by_name(REASONS)
 
-# Names that exist anyway, because they need no effect or have another place here, and where they are.
+# Names in left-out modules that exist all the same: they need no effect, or are elsewhere in minigrad.
 WITHOUT_EFFECT = {
     "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
     "fx.wrap jit._overload jit._overload_method jit._script_if_tracing jit.export jit.ignore jit.script_if_tracing "
@@ -321,7 +321,7 @@ class Absent:
         self._name, self._reason = name, reason
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """A class to derive from, which has no objects. Python asks for it at  class Own(Absent, Other)."""
+        """A base class in place of this object, for  class Own(Absent, Other). It cannot be instantiated."""
 
         def refuse(cls: type, *args: object, **kwargs: object) -> NoReturn:
             self(*args, **kwargs)
