@@ -170,7 +170,7 @@ def _as_matrix(name: str, A: Tensor, ind: int) -> Tensor:
 
 
 def _matrices(A: Tensor, B: Tensor) -> Tensor:
-    """B with at least as many axes as A: solve would take B for vectors if its shape is A.shape[:-1]."""
+    """B with at least as many axes as A. If B had the shape A.shape[:-1], solve would read it as vectors."""
     if B.ndim < 2:
         raise RuntimeError(
             "The input tensor B must have at least 2 dimensions. To fix it, use b.unsqueeze(-1)."
@@ -332,7 +332,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _check_chain(xs: list[Tensor]) -> None:
-    """Raise an error if these tensors cannot be multiplied: a vector may stand first or last, matrices elsewhere."""
+    """Raise an error if these tensors cannot be multiplied. All must be matrices, except the first and the last."""
     last = len(xs) - 1
     for k, x in enumerate(xs):
         if 0 < k < last and x.ndim != 2:
@@ -443,7 +443,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     A        (..., m, n)
     returns  U (..., m, k), S (..., k) in descending order, Vh (..., k, n), where k = min(m, n);
              with full_matrices, U (..., m, m) and Vh (..., n, n)
-    driver   None: in PyTorch, it chooses among GPU libraries
+    driver   must be None; in PyTorch, it selects a GPU library
 
     The vectors that full_matrices adds are not unique and have no gradient.
 

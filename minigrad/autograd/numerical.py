@@ -210,7 +210,7 @@ def _check(
 
 
 def _check_linear(outputs: list[Tensor], xs: list[Tensor]) -> None:
-    """Raise GradcheckError if a backward pass that starts from zeros gives something else than zeros."""
+    """Raise GradcheckError if a backward pass that starts from zeros gives anything but zeros."""
     zeros = [wrap(np.zeros_like(z.array)) for z in outputs]
     grads = grad(outputs, xs, zeros, allow_unused=True) if outputs else ()
     for k, g in enumerate(grads):

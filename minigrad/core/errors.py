@@ -312,7 +312,7 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
         and len(shapes[0]) != len(shapes[1])
         and math.prod(shapes[0]) == math.prod(shapes[1])
     ):
-        message += " They were broadcast: each entry of one meets all of the other. To fix it, give both the same shape."
+        message += " They were broadcast: each entry of one with all of the other. To fix it, give both the same shape."
     return OutOfMemory(message)
 
 

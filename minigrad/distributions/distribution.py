@@ -69,7 +69,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set the default of `validate_args`. Raises ValueError for anything else than True and False."""
+        """Set the default of `validate_args`. Raises ValueError for anything but True and False."""
         if value not in (True, False):
             raise ValueError(f"validate_args must be True or False, but got {value!r}.")
         Distribution._validate_args = value
@@ -265,8 +265,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """KL(p || q) = the expected value of log p(x) - log q(x), for x drawn from p, with the batch shape of p and q.
 
     It measures the extra nats needed to encode samples of p with a code that is optimal for q. It is
-    never negative, and 0 only if p and q are equal. Most distributions have a closed form for another one of
-    their own class; `register_kl` adds others.
+    never negative, and 0 only if p and q are equal. Most classes have a closed form for two distributions of
+    the same class; `register_kl` adds others.
 
     Raises NotImplementedError if no formula is known for the types of p and q.
 

@@ -1,4 +1,4 @@
-"""Relaxed choices: continuous distributions near those of a coin or a category, with gradients through their samples.
+"""Relaxed distributions: continuous approximations of Bernoulli and categorical ones, with gradients through samples.
 
 logits + Gumbel noise has its largest entry at k with probability softmax(logits)[k]. Its softmax at a
 temperature is a relaxed one-hot vector; the lower the temperature, the closer it is to a true one.
@@ -27,7 +27,7 @@ __all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
 class _WithNoise(Distribution):
-    """The base class of relaxed choices before a transform brings them between 0 and 1."""
+    """The base class of relaxed distributions before the transform to values between 0 and 1."""
 
     has_rsample = True
 
@@ -68,11 +68,10 @@ class _LogOfRelaxed(_WithNoise):
 
 
 class _Relaxed(TransformedDistribution):
-    """The base class of relaxed choices, which know the choice that they are near to."""
+    """The base class of relaxed distributions, each of which approximates a discrete one."""
 
-    _parts: tuple[
-        Any, type[_WithNoise], type[Transform]
-    ]  # the choice, with noise, and what it becomes
+    # the discrete distribution, the one with noise, and the transform
+    _parts: tuple[Any, type[_WithNoise], type[Transform]]
     base_dist: _WithNoise
 
     def __init__(
@@ -93,17 +92,17 @@ class _Relaxed(TransformedDistribution):
 
     @property
     def logits(self) -> Tensor:
-        """The logits of the choice."""
+        """The logits of the discrete distribution."""
         return self.base_dist.choice.logits
 
     @property
     def probs(self) -> Tensor:
-        """The probabilities of the choice."""
+        """The probabilities of the discrete distribution."""
         return self.base_dist.choice.probs
 
 
 class RelaxedBernoulli(_Relaxed):
-    """A number between 0 and 1, mostly near one of them: sigmoid((logits + logistic noise) / temperature)
+    """A number between 0 and 1, usually close to either: sigmoid((logits + logistic noise) / temperature)
 
     temperature      above 0
     probs, logits    as in Bernoulli; pass one of them
@@ -113,7 +112,7 @@ class RelaxedBernoulli(_Relaxed):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """A vector of shares, mostly near a one-hot vector: softmax((logits + Gumbel noise) / temperature)
+    """A probability vector, usually close to a one-hot vector: softmax((logits + Gumbel noise) / temperature)
 
     temperature      above 0
     probs, logits    (..., k)   as in OneHotCategorical; pass one of them

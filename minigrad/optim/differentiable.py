@@ -5,9 +5,9 @@
     optimizer.step()                   w -= lr * w.grad, recorded
     loss(w).backward()                 reaches w0, and everything that the gradient depends on
 
-The rule of an optimizer is written for arrays, in place. Here it gets a `TensorAsArray` for each array. An operation of
-NumPy on it is applied to tensors, and what writes to an array gives the `TensorAsArray` another tensor. So nothing that
-a backward pass needs is overwritten.
+The rule of an optimizer is written for arrays, in place. Here it gets a `TensorAsArray` for each array. A NumPy
+operation on it is applied to its tensor, and a write into it replaces its tensor. So nothing that a backward pass needs
+is overwritten.
 
 Read elementwise.py first.
 """
@@ -40,7 +40,7 @@ class TensorAsArray(np.lib.mixins.NDArrayOperatorsMixin):
         return target
 
     def clip(self, low: float, high: float, out: "TensorAsArray") -> "TensorAsArray":
-        """What np.clip calls."""
+        """Called by np.clip."""
         assert self.tensor is not None
         out.tensor = self.tensor.clamp(low, high)
         return out

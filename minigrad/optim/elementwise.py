@@ -47,7 +47,7 @@ class Elementwise(DeclaredOptimizer):
         slots                     array state of each parameter, with initial values;
                                   or _slots(group), if it depends on the settings
         _numbers(group, *counts)  the coefficients of this step, from the settings and counters.
-                                  A rule with two cases returns more of them in one than the other
+                                  A rule with two cases tells them apart by how many there are
         _rule(b, group, numbers)  returns the step of a block, to subtract from its values
         _sparse(...)              the update for a row-sparse gradient, if supported
         _adjust(settings)         raises errors for invalid settings, and may convert others

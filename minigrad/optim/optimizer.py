@@ -143,7 +143,7 @@ class Optimizer:
             cls.step = reports("step")(_with_hooks(vars(cls)["step"]))  # type: ignore[method-assign]
 
     def _patch_step_function(self) -> None:
-        """Prepare for hooks, as an optimizer around another one does in PyTorch if it skips __init__."""
+        """Prepare for hooks. In PyTorch, an optimizer that wraps another one and skips __init__ calls this."""
         self._reset_caches()
 
     @reports("zero_grad")

@@ -51,9 +51,9 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def complex_too(factor: float) -> Callable[..., Any]:
-    """A decorator: of complex numbers, the real and the imaginary part are drawn in turn.
+    """A decorator: complex numbers are drawn as pairs of a real and an imaginary part.
 
-    factor   of the second setting for each of the two: the variance of a number is the sum of theirs
+    factor   multiplies the second setting for both parts, since the variance of a number is the sum of their variances
     """
 
     def decorate(draw: Callable[..., Any]) -> Callable[..., Any]:

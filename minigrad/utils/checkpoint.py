@@ -112,7 +112,8 @@ def warn_unless_given(use_reentrant: bool | None) -> None:
         )
 
 
-_forced: dict[str, bool | None] = {"early_stop": None, "debug": None}  # None: each one's own
+# None: the setting of each checkpoint
+_forced: dict[str, bool | None] = {"early_stop": None, "debug": None}
 
 
 @contextmanager
@@ -140,7 +141,7 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """A `with` block that sets `debug` for the checkpoints created in it. None: each one's own.
+    """A `with` block that sets `debug` for the checkpoints created in it. None: the setting of each.
 
     >>> import minigrad
     >>> x = minigrad.tensor(0.0, requires_grad=True)

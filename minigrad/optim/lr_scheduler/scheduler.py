@@ -331,7 +331,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     return [_copy_of(v) for v in values]
 
 
-# PyTorch's messages about a list that has not one entry per group.
+# PyTorch's messages about a list that does not have one entry per group.
 WRONG_LENGTH = {
     "lr_lambdas": "Expected {n} lr_lambdas, but got {given}",
     "min_lrs": "expected {n} min_lrs, got {given}",

@@ -116,15 +116,15 @@ class DataLoader(Generic[T_co]):
             return len(self.dataset)
         return len(BatchSampler(self.dataset, self.batch_size, self.drop_last))
 
-    # PyTorch's names for two decisions, which published subclasses make otherwise.
+    # Two decisions, under PyTorch's names, because published subclasses override them.
     @property
     def _auto_collation(self) -> bool:
-        """Are examples read one by one, and put together to batches?"""
+        """Are examples read one by one, and collated into batches?"""
         return self.batch_sampler is not None
 
     @property
     def _index_sampler(self) -> Iterable[Any]:
-        """What gives the indices to read: lists of them, or one after the other."""
+        """The sampler that yields what to read: lists of indices, or single indices."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -170,7 +170,7 @@ class StackDataset(Dataset[Any]):
         return tuple(part[index] for part in self.datasets)
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        """The examples at these indices. A dataset with a `__getitems__` of its own is asked once."""
+        """The examples at these indices. Datasets with their own `__getitems__` get one call."""
         named = isinstance(self.datasets, dict)
         parts = self.datasets.values() if isinstance(self.datasets, dict) else self.datasets
         columns = [_examples_at(part, indices) for part in parts]
