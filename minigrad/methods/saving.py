@@ -27,7 +27,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import device
 from minigrad.core.tensor import Size, Tensor, wrap
 
-# The name in the file, and the class; the more special class comes first.
+# The name in the file, and the class. A subclass comes before its base class.
 DICTS: dict[str, Any] = {"ordered": OrderedDict, "counter": Counter, "dict": dict}
 LISTS: dict[str, Any] = {"size": Size, "tuple": tuple, "list": list, "set": set, "bytes": bytes, "bytearray": bytearray}
 REMADE: dict[str, Any] = {}  # classes of tensors that are kept, by name; nn adds Parameter
@@ -71,7 +71,7 @@ def save(
     if not isinstance(f, (str, PathLike)):
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-        buffer = io.BytesIO()  # not every file can go back to write the sizes, as a zip archive asks: gzip cannot
+        buffer = io.BytesIO()  # a zip archive needs a file that can seek, and a gzip file cannot
         np.savez(buffer, **members)
         f.write(buffer.getvalue())
         return

@@ -26,7 +26,7 @@ from minigrad.nn.transformer import *
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
 
-# What a chapter defines beside layers and parameters is for other chapters.
+# Whatever else a chapter defines is for other chapters only.
 _KINDS = (module.Module, parameter.Parameter, parameter.Buffer)
 _HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear", "ScriptModule")
 __all__ = _own_names(

@@ -196,7 +196,7 @@ class Module(Stateful, Called):
         return self.to("cuda")
 
     def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
-        """The module itself. In PyTorch, one on the device "meta" gets memory here; here it has memory."""
+        """The module itself. In PyTorch, this allocates memory for a module on the device "meta"."""
         check_device(device)
         return self
 

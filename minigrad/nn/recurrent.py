@@ -81,7 +81,7 @@ class RNNBase(_Recurrent):
 
     @property
     def _flat_weights(self) -> list[Parameter]:
-        """All parameters, for the same programs."""
+        """All parameters, for programs that use PyTorch's private name."""
         return [getattr(self, name) for name in self._flat_weights_names]
 
     def flatten_parameters(self) -> None:

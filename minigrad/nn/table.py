@@ -1,7 +1,7 @@
 """The table of layers that only hold the settings of a function: activations, dropout, losses, pooling, images.
 
-A row names the function, and the layer gets its settings and its docstring. A class statement stands where a layer has
-more to say or to do. The last section has the few layers beside them that are no functions.
+A row names the function, and the layer gets its settings and its docstring. A layer that needs more than that has a
+class statement. The last section has the few layers that do not apply a function.
 
 Read function_layer.py first. Editors and mypy read table.pyi, which `python -m tests.stubs` writes.
 """

@@ -158,7 +158,7 @@ def a_loss(size_average_before: str = "reduce", node: str = "") -> Callable[[Los
     A function that takes none of them returns the losses of all entries, which are then reduced.
     A function that takes `reduction` reduces the losses itself.
 
-    size_average_before   the parameter before which size_average stands (reduce stands before reduction)
+    size_average_before   the parameter that size_average precedes (reduce precedes reduction)
     node                  the name of the node of the result, if it is a single node in PyTorch
     """
 

@@ -119,7 +119,7 @@ def _step(
     """The distance of neighboring new entries, in units of the old distance."""
     if align_corners:
         return (n - 1) / (m - 1) if m > 1 else 0.0
-    # As in PyTorch, a factor that changes no size (for images, also one that doubles it) is not taken at its word.
+    # As in PyTorch, if a size stays the same (for images, also if it doubles), the exact ratio replaces the factor.
     exact: tuple[int, ...] = (1,) if antialias or mode not in ("nearest-exact", "bicubic") else ()
     if mode == "nearest":
         exact = (1, 2) if axes == 2 else ()
@@ -192,7 +192,7 @@ def _weights(
 
 
 def _stretched_weights(cubic: bool, n: int, m: int, step: float) -> Array:
-    """The weights for antialias: those of a new entry reach as far as it does, and add up to 1."""
+    """The weights for antialias: those of a new entry cover the old entries that it covers, and sum to 1."""
     i, place = np.arange(n)[:, None], (np.arange(m) + 0.5) * step  # entry i covers i to i + 1
     wide = max(step, 1.0)
     distance = np.abs(i + 0.5 - place) / wide

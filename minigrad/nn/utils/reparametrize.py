@@ -65,8 +65,8 @@ def _restore(
 ) -> M:
     """The inverse of `_replace`: make the weight a parameter again, with its current value.
 
-    kept   the part that becomes the weight, so that an optimizer which has it goes on with it;
-           without it, a new parameter is made
+    kept   the part that becomes the weight, so that an optimizer that has it continues to update it;
+           without it, a new parameter is created
     """
     hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
     if hook is None:
