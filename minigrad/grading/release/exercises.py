@@ -33,7 +33,7 @@ from minigrad.teach.trying import FunctionQuestion
 Definition = ast.FunctionDef | ast.ClassDef
 Names = Mapping[str, object]  # what the given cells define
 
-# A function of the exercise's own that would answer it, and how by its name. That is no answer, so `release` tries it.
+# The function in an exercise that a student could return as the answer. `release` checks that this earns no points.
 OWN = (
     (Facts, "program", "{} = {}()"),
     (Implementation, "reference", "{} = {}"),

@@ -55,9 +55,9 @@ def publish_results(asked: dict[str, Any], mime: str, names: dict[str, Any]) -> 
 
 
 def _misfit(value: Any, results: list[str], strict: bool) -> str | None:
-    """Why the value cannot be taken apart into these results; None if it can.
+    """Why the value cannot be unpacked into these results; None if it can.
 
-    strict    as an exercise is checked, in which an array is one result; an author's own check unpacks its rows
+    strict    count an array as one result, as exercises do; an author's own check unpacks its rows
     """
     if value is None:
         return "None instead of an answer: does the function end with a return?"
@@ -103,7 +103,7 @@ def _encoded(value: Any) -> dict[str, object]:
 
 
 def _plain(value: object, depth: int = 0) -> object:
-    """A value as JSON has it."""
+    """The value, made of JSON's types."""
     if depth > 6:
         raise TypeError("it is nested too deeply")
     if value is None or type(value) in (bool, int, float, str):

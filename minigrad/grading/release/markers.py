@@ -23,8 +23,8 @@ otter's markers, in code cells:
 A marker with a single # is otter's, one with ### is nbgrader's; this decides which stub is used.
 
 nbgrader's stub raises NotImplementedError. It is left out below  predicted = {"a": ..., "b": ...},  where
-students replace the dots: it would raise although they did. Dots that are left are no answer. In the body of
-a class, outside its methods, the stub is `...`, which does no harm if it is left below an answer.
+students replace the dots: it would raise although they did. Remaining dots are not an answer. In the body of
+a class, outside its methods, the stub is `...`, which does no harm if it remains below an answer.
 
     cleared          the source that a student gets
     hidden           the lines that a student must not see

@@ -164,7 +164,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _class_entries(folder: Path) -> list[Path]:
-    """The submissions of a class, without what an LMS's download has beside a student's notebook: a receipt, a CSV."""
+    """The submissions of a class, without the other files in an LMS's download, such as a receipt or a CSV."""
     listed = _listed(folder)
     notebooks = {p.name for p in listed if _has_notebook(p)}
 

@@ -37,7 +37,7 @@ from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
 TAKEN = "the code that the answer uses from other cells"
-# a module that is not here, for a plot, mostly; or the engine, whose stand-in can be imported, and not used
+# a missing module, mostly for plots; or the engine, whose stand-in can be imported but not used
 ABSENT = re.compile(
     r"ModuleNotFoundError: No module named '(\w{1,40})[.']|.*(_Absent|the engine is not here)"
 )
