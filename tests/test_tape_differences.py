@@ -85,7 +85,7 @@ def test_a_kink_is_said():
         (cases.no_gradient_yet, "no gradient has reached x on this tape yet"),
         (cases.views_of_one_base, "in place through a view"),
         (cases.several_results, "Twice, which made a, b, cannot be applied again"),
-        (cases.sparse, "was not recorded whole"),
+        (cases.sparse, "was not recorded in full"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )

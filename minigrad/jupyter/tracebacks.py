@@ -28,8 +28,8 @@ VARIABLE = "MINIGRAD_TRACEBACK"
 
 _CAUGHT = (Exception,)  # IPython keeps this exact tuple, so we can recognize our handler
 _OF_VALUES = (IndexError, ValueError, ArithmeticError, MemoryError)
-# Python's own words about a call that does not fit: a module, a hook or a function of the user is
-# called by minigrad with what the user passed to it.
+# Python's errors about a call with the wrong arguments. minigrad calls a user's module, hook or
+# function with what the user has passed, so these are about the user's code.
 _OF_CALLS = re.compile(rf"{OTHER_ARGUMENTS}|object is not callable|os\.PathLike object, not ")
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
 _SHELL = str(Path(IPython.__file__).parent) + os.sep

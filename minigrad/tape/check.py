@@ -120,7 +120,7 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     right = None if run.g is None else run.g.array
     if right is None:
         raise ValueError(
-            f"tape.check: the gradient of {name} was too large to be recorded whole. "
+            f"tape.check: the gradient of {name} was too large to be recorded in full. "
             "To fix it, use minigrad.compare, which uses the graph."
         )
     versions = versions_of(recorder)
@@ -363,7 +363,7 @@ class _Rerun:
     def _whole(self, value: Snapshot | None, name: str) -> Array:
         array = None if value is None else value.array
         if array is None:
-            raise self._cannot(f"{name} was not recorded whole")
+            raise self._cannot(f"{name} was not recorded in full")
         return _double(array)
 
 

@@ -32,7 +32,7 @@ const ByHand = (Base) => class extends Base {
     if (answer.kind !== "html") {
       this.judge(answer.ok, answer.silent ? "No kernel answers: is one running?" : lines(answer.text));
     } else if (answer.kind === "html" && answer.text) this.download(`${this.tape.what}.html`, answer.text, "text/html");
-    else this.said.textContent = "The page is written by the kernel, and none answers: save(\"x.html\") does the same.";
+    else this.said.textContent = "Only a kernel can write the page, and none answers. In Python, save(\"x.html\") does it.";
   }
   /** Show the verdict next to the entry, and announce it to screen readers. */
   judge(ok, text) {
@@ -63,7 +63,7 @@ const ByHand = (Base) => class extends Base {
     const say = (ok, text) => this.judge(ok, text);
     if (numbers === null) return say(false, "This page has no kernel: type numbers, like [2.0, 4.0].");
     if (!ran) return say(false, `no gradient has reached ${clean(this.tape.node.get(leaf).name)} on this tape yet: record z.backward() as well.`);
-    if (!right || (right.first ?? []).length < (right.size ?? 0)) return say(false, "This gradient was not recorded whole.");
+    if (!right || (right.first ?? []).length < (right.size ?? 0)) return say(false, "This gradient was not recorded in full.");
     const mine = [numbers].flat(Infinity);
     if (mine.length !== right.size) return say(false, `different: ${mine.length} numbers, and the gradient has ${right.size}, of shape ${shapeText(right.shape)}`);
     const off = mine.findIndex((x, i) => !(Math.abs(x - right.first[i]) <= 1e-4 * Math.abs(right.first[i]) + 1e-6));

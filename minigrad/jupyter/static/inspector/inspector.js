@@ -75,7 +75,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
     const exporting = h("select", { "aria-label": "Export the current step", class: "mg-export", onchange: (e) => { const kind = e.target.value; e.target.value = ""; this.export(kind); } },
       h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
     const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,
-      this.foldButton, this.valueButton, button("−", "Smaller (-)", () => this.graph.larger(1 / 1.2)), button("fit", "All of the picture (0)", () => this.graph.zoom("fit"), { class: "mg-fit" }), button("+", "Larger (+)", () => this.graph.larger(1.2)), exporting,
+      this.foldButton, this.valueButton, button("−", "Smaller (-)", () => this.graph.larger(1 / 1.2)), button("fit", "The whole picture (0)", () => this.graph.zoom("fit"), { class: "mg-fit" }), button("+", "Larger (+)", () => this.graph.larger(1.2)), exporting,
       (this.lectureButton = button("lecture", "Full screen, for a projector (f)", () => this.lectures(), { "aria-pressed": "false" })), button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
     this.first = button("|◂", "First step (Home)", () => this.go(0));
     this.playButton = button("▶", "Play (Space)", () => this.toggle(), { class: "mg-play" });

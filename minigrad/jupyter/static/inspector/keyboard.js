@@ -2,7 +2,7 @@
 
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
   ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows; on the empty canvas: move the picture"],
-  ["+, −, 0", "larger, smaller, all of the picture"], ["wheel", "zooms with Ctrl, or when the picture was clicked; drag to move it"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
+  ["+, −, 0", "larger, smaller, the whole picture"], ["wheel", "zooms with Ctrl, or when the picture was clicked; drag to move it"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
   ["/", "search"], ["v", "values of the gradients, on their arrows"], ["c", "curves under the timeline: saved memory, norms and histograms of gradients"], ["f", "lecture: full screen, large, for a projector"], ["Esc", "close this list; free the pinned node; back to the toolbar; from there, in a notebook, to the cell"], ["l", "legend"], ["?", "these keys"]];
 
 /** Handles the keys of the frame. */

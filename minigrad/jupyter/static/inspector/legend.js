@@ -1,6 +1,5 @@
 /* The legend: small pictures of the signs, with their meanings. */
 
-/** The legend: small pictures of the signs, with their meanings. */
 function signs(tape) {
   const sign = (...inside) => s("svg", { width: 34, height: 20, class: "mg-svg" }, ...inside);
   const box = (cls, ...more) => sign(s("g", { class: `mg-node ${cls}` }, s("rect", { class: "mg-body", x: 2, y: 2, width: 30, height: 16, rx: 4 }), ...more, s("rect", { class: "mg-border", x: 2, y: 2, width: 30, height: 16, rx: 4 })));
