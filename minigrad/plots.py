@@ -165,8 +165,8 @@ def saved_memory(tape: Tape) -> Figure:
         raise TypeError(
             f"saved_memory takes a tape, of  with minigrad.record(), not {type(tape).__name__}."
         )
-    found = tape.shown()
-    total, leaves, unknown = _saved_bytes(found)
+    document = tape.shown()
+    total, leaves, unknown = _saved_bytes(document)
     peak = int(np.argmax(total))
     figure = _figure(7.0, 3.5)
     axis = figure.subplots()
@@ -178,9 +178,9 @@ def saved_memory(tape: Tape) -> Figure:
     axis.yaxis.set_major_formatter(lambda n, _: _in_bytes(n))
     axis.legend(fontsize="small")
     said = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
-    node = found.node(found.steps[peak - 1].node or "n0") if peak else None
+    node = document.node(document.steps[peak - 1].node or "n0") if peak else None
     if node is not None and node.code is not None:
-        said += f", in line {found.where(node.code)}: {found.code[node.code].text.strip()}"
+        said += f", in line {document.where(node.code)}: {document.code[node.code].text.strip()}"
     if unknown:
         said += f"\nnot counted: {unknown} saved values that are not on the tape"
     figure.suptitle(said, fontsize="medium")
@@ -321,15 +321,15 @@ def _named_gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbe
     return [{name: _Numbers.of(p.grad) for name, p in parameters if p.requires_grad}]
 
 
-def _passes(found: doc.Document) -> list[dict[str, _Numbers]]:
+def _passes(document: doc.Document) -> list[dict[str, _Numbers]]:
     """The gradients that the leaves received, for each backward pass of a tape."""
     passes: dict[int, dict[int, _Numbers]] = {}
-    for step in found.steps:
-        facts = found.value(step.g)
-        if step.node and facts and found.node(step.node).kind == "leaf":
+    for step in document.steps:
+        facts = document.value(step.g)
+        if step.node and facts and document.node(step.node).kind == "leaf":
             taken = passes.setdefault(step.pass_ or 0, {})
             taken[doc.index_of(step.node)] = _Numbers.described(facts)
-    return [{found.nodes[k].name: taken[k] for k in sorted(taken)} for taken in passes.values()]
+    return [{document.nodes[k].name: taken[k] for k in sorted(taken)} for taken in passes.values()]
 
 
 def _layers(gradients: Mapping[str, _Numbers]) -> dict[str, _Numbers]:
@@ -386,24 +386,26 @@ def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:
     return seen
 
 
-def _results(found: doc.Document) -> dict[str, _Numbers]:
+def _results(document: doc.Document) -> dict[str, _Numbers]:
     """The outputs of the layers on a tape, or of its operations if it has no layers."""
-    ops = [n for n in found.nodes if n.kind == "op" and n.made_by is None and n.value is not None]
+    ops = [
+        n for n in document.nodes if n.kind == "op" and n.made_by is None and n.value is not None
+    ]
     if any(n.module for n in ops):
         runs = groupby((n for n in ops if n.module), key=lambda n: n.module or "")
         ops = [list(run)[-1] for _, run in runs]
-    return {n.module or n.label: _Numbers.described(found.values[n.value or 0]) for n in ops}
+    return {n.module or n.label: _Numbers.described(document.values[n.value or 0]) for n in ops}
 
 
-def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
+def _saved_bytes(document: doc.Document) -> tuple[list[int], list[int], int]:
     """After each step, the bytes of all saved values and of the leaves among them; how many are not on the tape."""
-    memories = _Memories(found)
+    memories = _Memories(document)
     kept: dict[str, set[str]] = {}  # node -> the memories that it saved
     total, leaves, unknown = [0], [0], 0
-    for step in found.steps:
+    for step in document.steps:
         for detail in step.details:
             if isinstance(detail, doc.Detail) and detail.event == "op" and detail.node:
-                saved = [s for s in found.node(detail.node).saved if not s.constant]
+                saved = [s for s in document.node(detail.node).saved if not s.constant]
                 unknown += sum(s.node is None for s in saved)
                 kept[detail.node] = {memories.of(s.node, s.output) for s in saved if s.node}
             elif detail.event == "free" and step.node:
@@ -417,11 +419,11 @@ def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
 class _Memories:
     """The memories of a tape: which results share one, and its size in bytes."""
 
-    def __init__(self, found: doc.Document) -> None:
-        self.found = found
+    def __init__(self, document: doc.Document) -> None:
+        self.document = document
         self.bytes: dict[str, int] = {}
         self.leaves: set[str] = set()
-        for node in found.nodes:
+        for node in document.nodes:
             results = [(node.shape, node.dtype), *((r.shape, r.dtype) for r in node.results)]
             for output, (shape, dtype) in enumerate(results):
                 if shape is not None and dtype is not None:
@@ -433,7 +435,7 @@ class _Memories:
 
     def of(self, key: doc.NodeId, output: int) -> str:
         """The name of a result's memory. All versions of a tensor, and its views, share one."""
-        node = self.found.node(key)
+        node = self.document.node(key)
         if output:
             return f"tensor {node.results[output - 1].tensor}"
         return f"tensor {node.tensor}" if node.storage is None else f"memory {node.storage}"

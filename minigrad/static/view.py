@@ -150,7 +150,7 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
         made.column(c)
     p = columns[0].program
     headline = f"{count_of(len(p), 'instruction')}, {count_of(len(p.inputs), 'input')}"
-    found = doc.Document(
+    result = doc.Document(
         name=name,
         number=serial,
         code=made.code,
@@ -171,10 +171,10 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
     )
     if len(columns) > 1:
         members = [(c.title, [doc.index_of(n) for n in c.node.values()]) for c in columns]
-        groups, views = fold.fold_columns(found, members)
+        groups, views = fold.fold_columns(result, members)
     else:
-        groups, views = fold.fold_document(found, [()] * len(found.nodes))
-    return replace(found, groups=groups, views=views)
+        groups, views = fold.fold_document(result, [()] * len(result.nodes))
+    return replace(result, groups=groups, views=views)
 
 
 def _about_gradient(columns: Sequence[Column], why: str) -> str:

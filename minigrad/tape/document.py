@@ -680,17 +680,17 @@ def _keys(kind: Any) -> list[tuple[str, str, Any, bool]]:
     return found
 
 
-def packed(found: Document) -> dict[str, Any]:
+def packed(document: Document) -> dict[str, Any]:
     """The document for the inspector's script, without default values.
 
     For long tapes it also leaves out the sentences of details.
     """
-    few, brief = len(found.steps) <= MANY_STEPS, ("nodes", "edges", "steps")
-    slim = {f.name: plain(getattr(found, f.name), f.name in brief) for f in fields(found)}
+    few, brief = len(document.steps) <= MANY_STEPS, ("nodes", "edges", "steps")
+    slim = {f.name: plain(getattr(document, f.name), f.name in brief) for f in fields(document)}
     usual = {"nan": 0, "inf": 0, "first": [], "rows": []}
     slim["values"] = [
         {k: v for k, v in value.items() if v is not None and v != usual.get(k)}
-        for value in found.values
+        for value in document.values
     ]
     for step in slim["steps"]:
         for d in step["details"]:

@@ -37,7 +37,7 @@ class Inspectable:
     def __init__(self, name: str) -> None:
         self.name = name
         self.number = next(_serial)
-        self._found: Document | None = None
+        self._document: Document | None = None
         self._json: dict[str, Any] | None = None
         self._drawn_at = -1
         self._step: int | None = None
@@ -55,16 +55,16 @@ class Inspectable:
 
     def shown(self) -> Document:
         """The document, rebuilt if more has been recorded."""
-        if self._found is None or self._drawn_at != self._edition():
+        if self._document is None or self._drawn_at != self._edition():
             self._drawn_at = self._edition()
-            self._found, self._json = self._made(), None
-        return self._found
+            self._document, self._json = self._made(), None
+        return self._document
 
     @property
     def document(self) -> dict[str, Any]:
         """All data, ready for json.dumps. See tape/document.py."""
-        found = self.shown()  # without it, `_json` may be that of an earlier document
-        self._json = self._json or plain(found)
+        current = self.shown()  # without it, `_json` may be that of an earlier document
+        self._json = self._json or plain(current)
         return self._json
 
     # ---- stepping through it ---------------------------------------------------------

@@ -190,8 +190,8 @@ class Comparing:
             if m.single and all(n.backward == "AccumulateGrad" for n in pair):
                 for side, n in enumerate(pair):
                     leaves.setdefault((side, n.tensor), m)
-        for side, found in enumerate(self.documents):
-            for n in found.nodes:
+        for side, document in enumerate(self.documents):
+            for n in document.nodes:
                 if n.backward == "AccumulateGrad" and (side, n.tensor) in leaves:
                     self.of[side][n.id] = leaves[side, n.tensor]
 
@@ -202,8 +202,8 @@ class Comparing:
         theirs, ours = shown
         if m is None:
             return Mismatch(what, line, theirs, ours, expected)
-        found, nodes = self.documents[not m.theirs], m.theirs or m.ours
-        return Mismatch(what, line or found.where(nodes[-1].code), theirs, ours, expected, m.ids)
+        document, nodes = self.documents[not m.theirs], m.theirs or m.ours
+        return Mismatch(what, line or document.where(nodes[-1].code), theirs, ours, expected, m.ids)
 
     # ---- nodes, edges, saved values ----------------------------------------------------
 
@@ -226,14 +226,14 @@ class Comparing:
                 yield self._mismatch("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
         if alone[0] or alone[1]:
             ops = [[f"{k}× {op}" if k > 1 else op for op, k in c.items()] for c in alone]
-            told = (f"also, without a gradient: {', '.join(o)}" if o else "" for o in ops)
-            yield self._mismatch("nodes", told, expected=True)
+            uncompared = (f"also, without a gradient: {', '.join(o)}" if o else "" for o in ops)
+            yield self._mismatch("nodes", uncompared, expected=True)
 
     def _edges(self) -> Iterator[Mismatch]:
         """Differences in where gradients are sent. Nodes without a match are skipped over."""
         for m in self.matches:
             if m.both and not m.leaf:
-                to = [found[m] for found in self.sent]
+                to = [sent[m] for sent in self.sent]
                 if to[0] != to[1] and (m.single or set(to[0]) != set(to[1])):
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
                     yield self._mismatch("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
@@ -256,7 +256,7 @@ class Comparing:
 
     def _saved(self) -> Iterator[Mismatch]:
         """Differences in the saved tensors and their versions; and in their names, once for each kind of node."""
-        told: set[str | None] = set()
+        reported: set[str | None] = set()
         for m in self.matches:
             if not m.single:
                 continue
@@ -270,9 +270,9 @@ class Comparing:
             if what[0] != what[1]:
                 yield self._mismatch("saved", shown, m, expected=True)
             elif [s.name for s in kept[0]] != [s.name for s in kept[1]]:
-                if node.backward not in told:
+                if node.backward not in reported:
                     yield self._mismatch("names", shown, m, expected=True)
-                told.add(node.backward)
+                reported.add(node.backward)
 
     # ---- numbers -----------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ class PassState:
 class TapeState:
     """The state after a step. In the public attributes, nodes are named as in the text of a step."""
 
-    found: doc.Document
+    document: doc.Document
     step: int
     last: int
     number: int = 0  # the number of the backward pass, 0 before the first
@@ -64,22 +64,24 @@ class TapeState:
     passes: dict[int | None, PassState] = field(default_factory=dict)  # of all passes, by number
 
     @staticmethod
-    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "TapeState":
+    def of(
+        document: doc.Document, step: int | None = None, detail: int | None = None
+    ) -> "TapeState":
         """The state after a step (by default the last), or after a detail of it."""
-        steps = found.steps
+        steps = document.steps
         step = len(steps) if step is None else step
         if step not in range(len(steps) + 1):
             raise IndexError(f"tape.at: the step must be from 0 to {len(steps)}, not {step!r}.")
-        state = TapeState(found, step, len(steps))
+        state = TapeState(document, step, len(steps))
         for k, now in enumerate(steps[:step], 1):
             state._take(now, detail if k == step else None)
         return state
 
     @staticmethod
-    def after_each_node(found: doc.Document, number: int) -> Iterator["TapeState"]:
+    def after_each_node(document: doc.Document, number: int) -> Iterator["TapeState"]:
         """The state after each node that ran in a backward pass."""
-        state = TapeState(found, 0, len(found.steps))
-        for state.step, step in enumerate(found.steps, 1):
+        state = TapeState(document, 0, len(document.steps))
+        for state.step, step in enumerate(document.steps, 1):
             state._take(step)
             if step.event == "node" and step.pass_ == number:
                 yield state
@@ -99,7 +101,7 @@ class TapeState:
 
     def _ran_as(self, step: doc.TapeStep) -> int:
         """The number of the step's pass among all passes, including those that were left out."""
-        return self.found.backward[step.pass_ - 1].ran_as if step.pass_ else 0
+        return self.document.backward[step.pass_ - 1].ran_as if step.pass_ else 0
 
     def _happen(self, step: doc.TapeStep, node: str, d: doc.AnyDetail) -> None:
         now = self.backward
@@ -149,12 +151,12 @@ class TapeState:
             queue.sort(key=self._priority)
 
     def _priority(self, key: str) -> int:
-        return self.found.node(key).priority or 0
+        return self.document.node(key).priority or 0
 
     @property
     def engine(self) -> str:
         """The engine of the pass: "graph", "tape" or "recursive"; "torch" for PyTorch's own."""
-        return self.found.backward[self.number - 1].engine if self.number else "graph"
+        return self.document.backward[self.number - 1].engine if self.number else "graph"
 
     def left(self, key: str) -> int:
         """How many contributions a node still expects."""
@@ -171,30 +173,30 @@ class TapeState:
         """The node that ran last."""
         if self.node is None:
             return None
-        node = self.found.node(self.node)
+        node = self.document.node(self.node)
         return node.title if self.event in ("node", "error") else node.label
 
     @property
     def ready(self) -> tuple[str, ...]:
         """The ready queue, in the order in which the nodes will run."""
-        return tuple(self.found.node(k).title for k in self.backward.queue)
+        return tuple(self.document.node(k).title for k in self.backward.queue)
 
     @property
     def waiting(self) -> dict[str, int]:
         """The nodes that still expect contributions -> how many."""
         keys = [k for k in self.expecting() if k not in self.backward.queue]
-        return {self.found.node(k).title: self.left(k) for k in keys}
+        return {self.document.node(k).title: self.left(k) for k in keys}
 
     @property
     def grads(self) -> dict[str, str]:
         """The .grad of each leaf that has one, as a sum of its terms."""
-        return {self.found.node(k).name: self.sum(k) for k in self.terms}
+        return {self.document.node(k).name: self.sum(k) for k in self.terms}
 
     def sum(self, key: str) -> str:
         """ "1 (backward 1) + 3 (backward 2) = 4": the terms of a leaf's .grad."""
 
         def words(value: int | None) -> str:
-            return in_words(self.found.value(value))
+            return in_words(self.document.value(value))
 
         terms = self.terms[key][-64:]
         added = [term.added for term in terms]

@@ -44,7 +44,7 @@ def document(tape: "Tape") -> doc.Document:
     code, values = Code(tape.home), Values()
     edges = _edges(recorder.entries)
     nodes = _Nodes(recorder, edges, code, values).all()
-    found = doc.Document(
+    result = doc.Document(
         name=tape.name,
         number=tape.number,
         code=code.lines,
@@ -59,23 +59,23 @@ def document(tape: "Tape") -> doc.Document:
     code.add_surroundings()
     loop = iterations_of(recorder)
     calls = [recorder.calls_around(entry) for entry in recorder.entries]
-    groups, views = fold.fold_document(found, calls, loop)
-    found = replace(found, groups=groups, views=views)
-    return replace(found, iterations=[*_iterations(recorder, loop, found)])
+    groups, views = fold.fold_document(result, calls, loop)
+    result = replace(result, groups=groups, views=views)
+    return replace(result, iterations=[*_iterations(recorder, loop, result)])
 
 
 def _iterations(
-    recorder: Recorder, loop: list[Iteration], found: doc.Document
+    recorder: Recorder, loop: list[Iteration], document: doc.Document
 ) -> Iterator[doc.TrainingIteration]:
     """The iterations of a training loop, with their steps, groups and losses."""
     # For each k, the number of steps among the first k events.
     steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
-    group = {g.title: g.id for g in found.groups if g.kind == "iteration"}
+    group = {g.title: g.id for g in document.groups if g.kind == "iteration"}
     for iteration in loop:
         number, of, at = iteration.number, iteration.of, iteration.events
         events = recorder.events[at.start : at.stop]
         seeds = [recorder.passes[b].seeds[0][0] for kind, b, _ in events if kind == "seed"]
-        loss = found.nodes[seeds[-1]].value if seeds else None
+        loss = document.nodes[seeds[-1]].value if seeds else None
         own = group.get(fold.iteration_title(iteration))
         steps = steps_until[at.start] + 1, steps_until[at.stop]
         yield doc.TrainingIteration(number, of, *steps, own, loss)

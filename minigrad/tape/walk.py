@@ -139,12 +139,12 @@ def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[Walk
 
 
 def _again(now: Backward, shown: Callable[[], Document]) -> Iterator[WalkStep]:
-    found = shown()
-    for run, state in zip(now.runs, TapeState.after_each_node(found, now.number), strict=True):
+    document = shown()
+    for run, state in zip(now.runs, TapeState.after_each_node(document, now.number), strict=True):
         ready = [index_of(k) for k in state.backward.queue]
         waiting = {index_of(k): state.left(k) for k in state.expecting()}
         gradients, place = (run.g, [s.value for s in run.sent]), (state.step, state.last)
-        yield _shown(found.nodes, run, place, None, gradients, ready, waiting)
+        yield _shown(document.nodes, run, place, None, gradients, ready, waiting)
 
 
 def _shown(

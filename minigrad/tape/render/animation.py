@@ -25,19 +25,19 @@ WIDEST = 1280  # pixels
 PAUSE = 1200  # milliseconds for which a GIF shows each picture
 
 
-def frames(found: Document, steps: Sequence[int]) -> list[Picture]:
+def frames(document: Document, steps: Sequence[int]) -> list[Picture]:
     """A picture for each of these steps; step 0 is before anything has run."""
-    pictures = [draw.picture(found, step, moving=True) for step in steps]
+    pictures = [draw.picture(document, step, moving=True) for step in steps]
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
-    texts = ["Before the first step.", *(step.text for step in found.steps)]
-    said = [f"{step}/{len(found.steps)}  {clean(texts[step])}" for step in steps]
+    texts = ["Before the first step.", *(step.text for step in document.steps)]
+    said = [f"{step}/{len(document.steps)}  {clean(texts[step])}" for step in steps]
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
 
 
-def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
+def _chosen(document: Document, steps: Iterable[int] | None) -> list[int]:
     """Check the steps; by default all, from 0."""
-    last = len(found.steps)
+    last = len(document.steps)
     if steps is None:
         return list(range(last + 1))
     try:
@@ -49,26 +49,26 @@ def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
 
 
 def save_steps(
-    found: Document, folder: str | Path, steps: Iterable[int] | None = None
+    document: Document, folder: str | Path, steps: Iterable[int] | None = None
 ) -> list[Path]:
     """Write an SVG file for each step into a folder (created if needed); returns the paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = _chosen(found, steps)
-    digits = max(2, len(str(len(found.steps))))
+    chosen = _chosen(document, steps)
+    digits = max(2, len(str(len(document.steps))))
     paths = []
-    for step, picture in zip(chosen, frames(found, chosen), strict=True):
+    for step, picture in zip(chosen, frames(document, chosen), strict=True):
         paths.append(folder / f"step-{step:0{digits}}.svg")
         paths[-1].write_text(picture.svg(), encoding="utf-8")
     return paths
 
 
-def gif(found: Document) -> bytes:
+def gif(document: Document) -> bytes:
     """An animated GIF of all steps, which loops forever.
 
     Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
     """
-    many = len(found.steps) + 1
+    many = len(document.steps) + 1
     if many > LONGEST:
         raise ValueError(
             f"a GIF has at most {LONGEST} pictures, and this tape has {many} steps. To fix it, choose "
@@ -77,7 +77,7 @@ def gif(found: Document) -> bytes:
     try:
         from PIL import Image  # comes with matplotlib
 
-        pictures = frames(found, range(many))
+        pictures = frames(document, range(many))
         scale = min(1.0, WIDEST / max(p.width for p in pictures))
         images = [Image.open(io.BytesIO(rendered(p, scale))) for p in pictures]
     except ModuleNotFoundError as error:

@@ -19,12 +19,14 @@ LABEL = 11.0  # the smallest font size, in pixels: beside arrows, in chips and b
 class Sizes:
     """The text in each box after a given step, and the sizes of the boxes."""
 
-    def __init__(self, found: Document, step: int | None = None) -> None:
-        self.found, self.state = found, TapeState.of(found, step)
-        self.firsts = {s.node for s in found.steps if s.first}  # they get a badge: first NaN or inf
+    def __init__(self, document: Document, step: int | None = None) -> None:
+        self.document, self.state = document, TapeState.of(document, step)
+        self.firsts = {
+            s.node for s in document.steps if s.first
+        }  # they get a badge: first NaN or inf
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         self.pruned: set[str] = set()  # the nodes that some pass does not need
-        for s in found.steps:
+        for s in document.steps:
             if isinstance(s.details[0], SeedDetail):
                 self.pruned.update(s.details[0].pruned)
                 for key, n in s.details[0].expected.items():
@@ -105,7 +107,7 @@ class Sizes:
         found, state = [], self.state
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
-            of = short(s.of(self.found.nodes), 16)
+            of = short(s.of(self.document.nodes), 16)
             conflict = state.backward.conflict if state.backward.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
@@ -169,7 +171,7 @@ class Sizes:
             return f".grad from backward {filled[-1].number}"
         latest = node  # .grad belongs to the latest version of a leaf that was written to
         while (later := latest.overwritten_by) is not None and later in state.made:
-            latest = self.found.node(later)
+            latest = self.document.node(later)
         return ".grad none yet" if latest is node else f".grad now at v{latest.version}"
 
     def description(self, node: TapeNode) -> str:
@@ -188,7 +190,7 @@ class Sizes:
         """The notes that can appear at some step, and for each: is there also a badge with the order?"""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
-        leaf, passes = node.backward == "AccumulateGrad", len(self.found.backward)
+        leaf, passes = node.backward == "AccumulateGrad", len(self.document.backward)
         if leaf:
             filled = f".grad from backward {passes}" if passes > 1 else ".grad none yet"
             found += [(False, filled), (False, f".grad now at v{node.versions}")]

@@ -28,15 +28,15 @@ class Canvas:
     """
 
     def __init__(
-        self, found: doc.Document, view: doc.PictureView, sizes: Sizes, moving: bool = False
+        self, document: doc.Document, view: doc.PictureView, sizes: Sizes, moving: bool = False
     ) -> None:
-        self.found, self.view, self.sizes, self.state = found, view, sizes, sizes.state
+        self.document, self.view, self.sizes, self.state = document, view, sizes, sizes.state
         self.dx = self.dy = 0.0
-        self.prefix = f"mg-{found.number}"
-        self.edges = {e.id: e for e in found.edges}
-        self.groups = {g.id: g for g in found.groups}
+        self.prefix = f"mg-{document.number}"
+        self.edges = {e.id: e for e in document.edges}
+        self.groups = {g.id: g for g in document.groups}
         # Leaves exist from the start, unless an optimizer wrote to them.
-        later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
+        later = {n.id for n in document.nodes if n.kind in ("op", "failed") or n.updated}
         self.late = later - self.state.made if moving else set()
         self.backward = self.state.backward
         arrivals = (a for arrived in self.backward.arrived.values() for a in arrived)
@@ -161,7 +161,7 @@ class Canvas:
     def chip(self, number: int, chip: doc.Chip) -> Group:
         """A chip that repeats a leaf far from its box; `number` is its position in the view."""
         x, y, w, h = self.at(chip.place)
-        node = self.found.node(chip.of)
+        node = self.document.node(chip.of)
         stroke, dash = (style.LEAF, "") if node.requires_grad else (style.FAINT, "5 3")
         name = self.sizes.name(node)
         items: tuple[Item, ...] = (
@@ -226,7 +226,7 @@ class Canvas:
 
     def _called(self, box: str, node: str) -> str:
         group = self.groups.get(box)
-        return self.found.node(node).name if group is None else group.title
+        return self.document.node(node).name if group is None else group.title
 
 
 def _tint(node: doc.TapeNode) -> str:

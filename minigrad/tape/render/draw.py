@@ -43,42 +43,42 @@ PER_ROW = 4  # legend entries in a row
 NOTHING = "Nothing was recorded: no operation on a tensor ran."
 
 
-def headline(found: Document, folded: bool = False) -> tuple[str, str]:
+def headline(document: Document, folded: bool = False) -> tuple[str, str]:
     """The two lines above the picture."""
-    folding = _folding(found, folded)
-    if found.program is not None:
-        return found.program.headline, found.program.note + folding
-    ops = sum(n.kind == "op" for n in found.nodes)
-    leaves = sum(n.kind == "leaf" and not n.updated for n in found.nodes)
+    folding = _folding(document, folded)
+    if document.program is not None:
+        return document.program.headline, document.program.note + folding
+    ops = sum(n.kind == "op" for n in document.nodes)
+    leaves = sum(n.kind == "leaf" and not n.updated for n in document.nodes)
     first = f"{count_of(ops, 'operation')}, {count_of(leaves, 'leaf', 'leaves')}"
-    second = "no backward pass yet" if found.nodes else NOTHING
-    if found.backward:
-        last, count = found.backward[-1], len(found.backward)
+    second = "no backward pass yet" if document.nodes else NOTHING
+    if document.backward:
+        last, count = document.backward[-1], len(document.backward)
         which = f"backward {last.number} of {count}" if count > 1 else "backward"
         second = f"{which}: {count_of(last.steps, 'node')} ran"
         if last.error is not None:
             second += f", then {short(last.error.partition(':')[0])}"
     second += folding
-    if found.error is not None:
-        what = short(found.error.text.partition(":")[0])
+    if document.error is not None:
+        what = short(document.error.text.partition(":")[0])
         second += "; the code stopped" + f" with {what}" * (f", then {what}" not in second)
     return first, second
 
 
-def _view(found: Document, folded: bool) -> PictureView:
+def _view(document: Document, folded: bool) -> PictureView:
     """The view to draw: the first, or the folded one if there is one."""
-    return next((v for v in found.views if folded and v.id == "folded"), found.views[0])
+    return next((v for v in document.views if folded and v.id == "folded"), document.views[0])
 
 
-def _folding(found: Document, folded: bool) -> str:
-    view = _view(found, folded) if found.views else None
+def _folding(document: Document, folded: bool) -> str:
+    view = _view(document, folded) if document.views else None
     if view is None or not (view.folded or view.id == "folded"):
         return ""
-    return f"; {len(found.nodes)} nodes folded into {count_of(len(view.boxes), 'box', 'boxes')}"
+    return f"; {len(document.nodes)} nodes folded into {count_of(len(view.boxes), 'box', 'boxes')}"
 
 
 def picture(
-    found: Document,
+    document: Document,
     step: int | None = None,
     *,
     folded: bool = False,
@@ -91,17 +91,17 @@ def picture(
     marked    nodes that get a dashed frame
     moving    fade what has not run yet, and give the box of the step a thick border
     """
-    canvas = Canvas(found, _view(found, folded), Sizes(found, step), moving)
+    canvas = Canvas(document, _view(document, folded), Sizes(document, step), moving)
     view, columns = canvas.view, canvas.view.columns or []
-    lines = headline(found, folded)
-    name = short(found.name)
+    lines = headline(document, folded)
+    name = short(document.name)
     beside = text_width(name, 17, mono=True) + 14  # where the first line begins
     title = [
         Words(MARGIN, 36, name, 17, bold=True, mono=True),
         Words(MARGIN + beside, 36, lines[0], 13, style.FAINT),
         Words(MARGIN, 57, lines[1], 13, style.ERROR if "stopped" in lines[1] else style.FAINT),
     ]
-    legend = signs_of(found, view, canvas.state)
+    legend = signs_of(document, view, canvas.state)
     texts = beside + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
     width = max(view.width, *texts) + 2 * MARGIN
     canvas.dx = round((width - view.width) / 2)
@@ -121,19 +121,21 @@ def picture(
     shapes += draw_legend(legend, bottom)
     width = max(width, _right_edge(shapes) + 10)  # space for text next to an arrow at the right
     ground = Rect(0, 0, width, height, "#FFFFFF")
-    described = found.name + ": " + "; ".join(lines)
+    described = document.name + ": " + "; ".join(lines)
     return Picture(width, height, [ground, *shapes], canvas.prefix, described)
 
 
 def _boxes(canvas: Canvas, marked: Collection[NodeId], moving: bool) -> Iterator[Group | Item]:
     """The boxes of the view; with `moving`, the one of the step has a thick border."""
-    found, now = canvas.found, canvas.state.node if moving else None
-    phase = found.steps[canvas.state.step - 1].phase if now else "forward"
+    document, now = canvas.document, canvas.state.node if moving else None
+    phase = document.steps[canvas.state.step - 1].phase if now else "forward"
     ink = style.BACKWARD_INK if phase == "backward" else style.FORWARD
-    current = _boxes_of(found, now) if now else []
+    current = _boxes_of(document, now) if now else []
     for key, place in canvas.view.boxes.items():
         group = canvas.groups.get(key)
-        drawn = canvas.node(found.node(key), place) if group is None else canvas.group(group, place)
+        drawn = (
+            canvas.node(document.node(key), place) if group is None else canvas.group(group, place)
+        )
         x, y, w, h = canvas.at(place)
         if key in current:
             border = Rect(x, y, w, h, "none", ink, 4.0, "", 7)
@@ -143,9 +145,9 @@ def _boxes(canvas: Canvas, marked: Collection[NodeId], moving: bool) -> Iterator
             yield Rect(x - 6, y - 6, w + 12, h + 12, "none", style.ERROR, 2.0, "7 4", 10)
 
 
-def _boxes_of(found: Document, key: NodeId) -> list[str]:
+def _boxes_of(document: Document, key: NodeId) -> list[str]:
     """The boxes that can represent a node: its own, and those of the groups that contain it."""
-    inside = {member: group.id for group in found.groups for member in group.members}
+    inside = {member: group.id for group in document.groups for member in group.members}
     boxes = [key]
     while boxes[-1] in inside:
         boxes.append(inside[boxes[-1]])
@@ -198,12 +200,12 @@ def _right_edge(shapes: Scene) -> float:
 # ---------------------------------------------------------------------- the legend
 
 
-def signs_of(found: Document, view: PictureView, state: TapeState) -> list[tuple[str, str]]:
+def signs_of(document: Document, view: PictureView, state: TapeState) -> list[tuple[str, str]]:
     """The symbols in this picture, with their meanings."""
-    nodes = [found.node(key) for key in view.boxes if key[0] == "n"]
-    edges = {e.id: e for e in found.edges}
+    nodes = [document.node(key) for key in view.boxes if key[0] == "n"]
+    edges = {e.id: e for e in document.edges}
     arrows = [[edges[e] for e in r.edges] for r in view.routes]
-    program = found.program is not None
+    program = document.program is not None
     signs = _signs_of_program(nodes) if program else _signs_of_tape(nodes, arrows, state)
     leaf = "a value" if program else "a leaf"
     signs.append((bool(view.chips), "chip", f"{leaf} drawn further up"))

@@ -71,10 +71,10 @@ Calls = Sequence[Sequence[tuple[int, Call]]]
 
 
 def fold_document(
-    found: doc.Document, calls: Calls, iterations: Sequence[Iteration] = ()
+    document: doc.Document, calls: Calls, iterations: Sequence[Iteration] = ()
 ) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
     """The groups and the views of a document; `iterations` are the iterations of a training loop."""
-    return Folding(found, calls, range(len(found.nodes)), iterations).result()
+    return Folding(document, calls, range(len(document.nodes)), iterations).result()
 
 
 def iteration_title(iteration: Iteration) -> str:
@@ -91,7 +91,7 @@ class Folding:
     numbered    the number of the first group
     """
 
-    found: doc.Document
+    document: doc.Document
     calls: Calls
     members: Sequence[int]
     iterations: Sequence[Iteration] = ()
@@ -99,15 +99,15 @@ class Folding:
     numbered: int = 0
 
     def __post_init__(self) -> None:
-        self.nodes = self.found.nodes
+        self.nodes = self.document.nodes
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
-        self.edges = {e.id: e for e in self.found.edges}
-        for e in self.found.edges:
+        self.edges = {e.id: e for e in self.document.edges}
+        for e in self.document.edges:
             self.into[doc.index_of(e.to)].append((e.id, doc.index_of(e.from_)))
         # A leaf that an optimizer wrote to counts as a result.
         own = ((k, self.nodes[k]) for k in self.members)
         self.leaves = {k for k, node in own if node.kind == "leaf" and not node.updated}
-        self.sizes = Sizes(self.found)
+        self.sizes = Sizes(self.document)
         self.made: dict[int, Box] = {}
         self.laid_out: dict[object, tuple[BoxLayout, list[doc.DrawnRoute]]] = {}
         self.groups: list[NodeGroup] = []
@@ -121,7 +121,7 @@ class Folding:
         loop = len(self.iterations)
         many = n > self.most or loop > FEW_ITERATIONS or (loop > 0 and n > MOST_IN_LOOP)
         items = self._by_iteration(_unwrapped(self._by_call(self._ops_in_order())))
-        root = NodeGroup("call", self.found.name, items)
+        root = NodeGroup("call", self.document.name, items)
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
             if not (self.iterations and group is root):
                 group.items = self._folded(group.items)
@@ -427,7 +427,7 @@ def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
 
 
 def fold_columns(
-    found: doc.Document, columns: Sequence[tuple[str, Sequence[int]]]
+    document: doc.Document, columns: Sequence[tuple[str, Sequence[int]]]
 ) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
     """Like `fold_document`, for a document whose nodes are in several columns, side by side.
 
@@ -435,9 +435,9 @@ def fold_columns(
     """
     groups: list[doc.FoldedGroup] = []
     parts = []
-    none: Calls = [()] * len(found.nodes)
+    none: Calls = [()] * len(document.nodes)
     for title, members in columns:
-        part = Folding(found, none, members, (), MOST // len(columns), len(groups))
+        part = Folding(document, none, members, (), MOST // len(columns), len(groups))
         some, views = part.result()
         groups += some
         parts.append((title, {v.id: v for v in views}))

@@ -37,11 +37,11 @@ ELEMENT = '<minigrad-live key="'  # the start of an output in which a widget is 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def html(found: Document, step: int | None = None) -> str:
+def html(document: Document, step: int | None = None) -> str:
     """The document as a self-contained page. It opens at the given step, by default before the first."""
-    kind = "the tape of a computation" if found.program is None else "a static program"
-    state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
-    return page(state, f"{short(found.name)}: {kind}", _fallback(found))
+    kind = "the tape of a computation" if document.program is None else "a static program"
+    state = {"doc": packed(document), "step": 0 if step is None else step, "selected": ""}
+    return page(state, f"{short(document.name)}: {kind}", _fallback(document))
 
 
 def page(state: dict[str, Any], title: str, fallback: str) -> str:
@@ -74,24 +74,24 @@ def json_in_html(data: Any) -> str:
     return written.encode("utf-8", "replace").decode()
 
 
-def _fallback(found: Document) -> str:
+def _fallback(document: Document) -> str:
     """The picture and the tables, for readers without JavaScript."""
-    headline = esc("; ".join(draw.headline(found)))
-    parts = [f"<h1>{esc(short(found.name))}</h1><p>{headline}</p>"]
-    if found.error is not None:
-        parts.append(f"<p>{esc(found.error.text)}</p>")
-    parts.append(f'<div class="picture">{draw.picture(found).svg()}</div>')
-    if found.program is not None:
-        for column, title in enumerate(found.program.columns):
-            parts.append(_table(title, text.program_rows(found, column)))
+    headline = esc("; ".join(draw.headline(document)))
+    parts = [f"<h1>{esc(short(document.name))}</h1><p>{headline}</p>"]
+    if document.error is not None:
+        parts.append(f"<p>{esc(document.error.text)}</p>")
+    parts.append(f'<div class="picture">{draw.picture(document).svg()}</div>')
+    if document.program is not None:
+        for column, title in enumerate(document.program.columns):
+            parts.append(_table(title, text.program_rows(document, column)))
         return "\n".join(parts)
-    if any(node.kind == "op" for node in found.nodes):
-        parts.append(_table("Forward", text.forward_rows(found)))
-    for ran in found.backward:
-        parts.append(_table(f"Backward {ran.number}", text.backward_rows(found, ran.number)))
+    if any(node.kind == "op" for node in document.nodes):
+        parts.append(_table("Forward", text.forward_rows(document)))
+    for ran in document.backward:
+        parts.append(_table(f"Backward {ran.number}", text.backward_rows(document, ran.number)))
         if ran.error is not None:
             parts.append(f"<p>{esc(ran.error)}</p>")
-    return "\n".join([*parts, _table("Values", text.value_rows(found))])
+    return "\n".join([*parts, _table("Values", text.value_rows(document))])
 
 
 def _table(title: str, rows: Sequence[Sequence[str]]) -> str:

@@ -20,15 +20,15 @@ def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns))
 
 
-def forward_rows(found: doc.Document) -> Rows:
+def forward_rows(document: doc.Document) -> Rows:
     """The table of the forward pass, including the header."""
     rows: Rows = [("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")]
-    order = {s.node: k for k, s in enumerate(found.steps, 1) if s.event == "op"}
-    for node in found.nodes:
+    order = {s.node: k for k, s in enumerate(document.steps, 1) if s.event == "op"}
+    for node in document.nodes:
         if node.kind != "op":
             continue
-        inputs = [short(i.of(found.nodes)) for i in node.inputs]
-        step, line = str(order[node.id]), found.where(node.code)
+        inputs = [short(i.of(document.nodes)) for i in node.inputs]
+        step, line = str(order[node.id]), document.where(node.code)
         op = f"{node.op}{'_' * node.inplace}"
         terms = short(", ".join(inputs))
         computed = (terms, short(node.name), shape_text(node.shape), str(node.version))
@@ -36,14 +36,14 @@ def forward_rows(found: doc.Document) -> Rows:
     return rows
 
 
-def program_rows(found: doc.Document, column: int) -> Rows:
+def program_rows(document: doc.Document, column: int) -> Rows:
     """The listing of a program with the facts about each value, including the header."""
     rows: Rows = [("", "instruction", "shape", "value", "stored in", "then", "comes from")]
-    for node in found.nodes:
+    for node in document.nodes:
         of = node.program
         if of is not None and of.column == column:
             what = short(f"{of.role} {node.name}" if node.kind == "leaf" else node.expression)
-            known = "" if node.value is None else in_words(found.value(node.value))
+            known = "" if node.value is None else in_words(document.value(node.value))
             rows.append(
                 (of.number, what, shape_text(node.shape), known, of.memory, of.ends, of.comes)
             )
@@ -51,30 +51,30 @@ def program_rows(found: doc.Document, column: int) -> Rows:
     return [tuple(row[c] for c in full) for row in rows]
 
 
-def leaf_rows(found: doc.Document) -> Rows:
+def leaf_rows(document: doc.Document) -> Rows:
     """The table of the leaves, including the header."""
     rows: Rows = [("leaf", "shape", "dtype", "requires_grad")]
-    for n in found.nodes:
+    for n in document.nodes:
         if n.kind == "leaf" and not n.updated:
             wanted = "yes" if n.requires_grad else "no"
             rows.append((short(n.name), shape_text(n.shape), str(n.dtype), wanted))
     return rows
 
 
-def backward_rows(found: doc.Document, number: int) -> Rows:
+def backward_rows(document: doc.Document, number: int) -> Rows:
     """The table of one backward pass, including the header."""
     rows: Rows = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
-    output = {(e.to, e.backward_edge): e.output for e in found.edges if e.gradient}
-    for place, step in enumerate(found.steps, 1):
+    output = {(e.to, e.backward_edge): e.output for e in document.edges if e.gradient}
+    for place, step in enumerate(document.steps, 1):
         if step.phase != "backward" or step.pass_ != number:
             continue
         if isinstance(step.details[0], doc.SeedDetail):
             expected = step.details[0].expected
         elif step.event == "node" and step.node is not None:
-            node, last = found.node(step.node), step.details[-1]
+            node, last = document.node(step.node), step.details[-1]
             sent = [d for d in step.details if isinstance(d, doc.DepositDetail)]
-            names = [found.node(d.to).result(output.get((node.id, d.edge), 0)) for d in sent]
+            names = [document.node(d.to).result(output.get((node.id, d.edge), 0)) for d in sent]
             captured = isinstance(last, doc.CaptureDetail) and last.event == "capture"
             sends = ", ".join(map(short, names)) or ("the caller" if captured else ".grad")
             came = str(expected.get(node.id, 0) or "seed")
@@ -82,55 +82,57 @@ def backward_rows(found: doc.Document, number: int) -> Rows:
     return rows
 
 
-def value_rows(found: doc.Document) -> Rows:
+def value_rows(document: doc.Document) -> Rows:
     """The table of values: the value of each tensor when it was made."""
     rows: Rows = [("tensor", "shape", "dtype", "value")]
-    for node in found.nodes:
+    for node in document.nodes:
         if node.shape is not None:
-            known = in_words(found.value(node.value))
+            known = in_words(document.value(node.value))
             rows.append((short(node.result(0)), shape_text(node.shape), str(node.dtype), known))
             for k, r in enumerate(node.results, 1):
-                also = in_words(found.value(r.value))
+                also = in_words(document.value(r.value))
                 rows.append((short(node.result(k)), shape_text(r.shape), r.dtype, also))
     return rows
 
 
-def text(found: doc.Document) -> str:
+def text(document: doc.Document) -> str:
     """The tape as tables: the forward pass, and each backward pass."""
-    first, second = headline(found)
-    parts = [f"{short(found.name)}: {first}"]
-    if found.program is not None:
+    first, second = headline(document)
+    parts = [f"{short(document.name)}: {first}"]
+    if document.program is not None:
         parts.append(second)
-        for column, title in enumerate(found.program.columns):
-            parts.append(title + "\n" + _elided(program_rows(found, column)))
+        for column, title in enumerate(document.program.columns):
+            parts.append(title + "\n" + _elided(program_rows(document, column)))
         return "\n\n".join(parts)
-    if not found.nodes:
+    if not document.nodes:
         parts.append(second)
-    tables = (leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))
+    tables = (leaf_rows(document), ()), (forward_rows(document), (0, 1, 6))
     parts += [_elided(rows, right) for rows, right in tables if len(rows) > 1]
-    for ran in found.backward:
-        head = f"backward {ran.number}{_line(found, ran.code)}"
-        parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))
+    for ran in document.backward:
+        head = f"backward {ran.number}{_line(document, ran.code)}"
+        parts.append(head + "\n" + _elided(backward_rows(document, ran.number), (0,)))
         if ran.note is not None:
             parts.append(ran.note)
         if ran.error is not None:
             parts.append(f"backward {ran.number} stopped: {clean(ran.error.splitlines()[0])}")
-    for step in found.steps:
+    for step in document.steps:
         if step.first and step.node is not None:
-            node = found.node(step.node)
+            node = document.node(step.node)
             what = f"{node.label} = {node.expression}" if step.event == "op" else node.title
             which = f" of backward {step.pass_}" if step.pass_ else ""
-            parts.append(f"first {step.first}{which} made{_line(found, node.code)}: {short(what)}")
-    if found.error is not None:
-        said = clean(found.error.text.splitlines()[0])
-        if found.backward and found.backward[-1].error == found.error.text:
+            parts.append(
+                f"first {step.first}{which} made{_line(document, node.code)}: {short(what)}"
+            )
+    if document.error is not None:
+        said = clean(document.error.text.splitlines()[0])
+        if document.backward and document.backward[-1].error == document.error.text:
             said = said.partition(":")[0]  # the full text is just above
-        parts.append(f"the code stopped{_line(found, found.error.code)}: {said}")
+        parts.append(f"the code stopped{_line(document, document.error.code)}: {said}")
     return "\n\n".join(parts)
 
 
-def _line(found: doc.Document, code: int | None) -> str:
-    line = found.where(code)
+def _line(document: doc.Document, code: int | None) -> str:
+    line = document.where(code)
     return f" (line {line})" if line else ""
 
 
@@ -144,7 +146,7 @@ def _elided(rows: Rows, right: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def dot_text(found: doc.Document) -> str:
+def dot_text(document: doc.Document) -> str:
     """The document in the Graphviz language: solid edges for data, dashed ones for gradients.
 
     The columns of a program are framed. Dotted lines connect the instructions that a rule wrote to
@@ -153,7 +155,7 @@ def dot_text(found: doc.Document) -> str:
     parts: list[digraph.Vertex | digraph.Cluster] = []
     columns: dict[int, list[digraph.Vertex]] = {}
     arrows: list[digraph.Arrow] = []
-    for node in found.nodes:
+    for node in document.nodes:
         of = node.program
         name = short(node.label) if of is None else node.name
         rows = [name, shape_text(node.shape), short(node.expression or ""), node.backward or ""]
@@ -166,14 +168,14 @@ def dot_text(found: doc.Document) -> str:
             if of.role in ("rule", "sum") and of.of is not None:
                 looks = {"style": "dotted", "constraint": "false", "dir": "none"}
                 arrows.append(digraph.Arrow(of.of, node.id, looks))
-    if found.program is not None:
-        titles = found.program.columns
+    if document.program is not None:
+        titles = document.program.columns
         parts += [digraph.Cluster(titles[c], vertices) for c, vertices in columns.items()]
-    for edge in found.edges:
+    for edge in document.edges:
         arrows.append(digraph.Arrow(edge.from_, edge.to))
         if edge.gradient:
             back = {"style": "dashed", "constraint": "false"}
             arrows.append(digraph.Arrow(edge.to, edge.from_, back))
-    name = "tape" if found.program is None else "program"
+    name = "tape" if document.program is None else "program"
     box = {"shape": "box", "fontname": "monospace"}
     return digraph.digraph(name, parts, arrows, node=box) + "\n"
