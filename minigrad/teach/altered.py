@@ -88,10 +88,10 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     alone = [use for use in uses if use is use.twins[0]]
     for use, search in product(alone, SEARCHES):
         with suppress(*MISFITS):  # a value is not known
-            for kind, one, n in search(use):
+            for kind, change, n in search(use):
                 if time.thread_time() > until:
                     return
-                candidate = _gradient(a.graph, [one])
+                candidate = _gradient(a.graph, [change])
                 if candidate is not None and a.gives(candidate):
                     missing = search is _left_out and kind != "upstream_only"
                     also = ("upstream_only",) if missing else ()
@@ -131,7 +131,7 @@ def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[D
     for group in (g for g in alike.values() if len(g) > 1):
         if time.thread_time() > until:
             return
-        candidate = _gradient(a.graph, [one for _, one, _ in group])
+        candidate = _gradient(a.graph, [change for _, change, _ in group])
         if candidate is not None and a.gives(candidate):
             kind, first, n = group[0]
             d = a.found(*message_and_hint(_left_out), kind=kind, use=first.use, n=n)
@@ -279,18 +279,18 @@ def _put_off(use: Use) -> Alterations:
     times: Array | float
     if use.op is None or x is None or len(onward) != 1 or np.shape(x) != use.g.shape:
         return
-    one, kind = onward[0], "wrong_argument"
-    if one.op_name == "softmax" and (keep := _kept(use)) is not None:
+    following, kind = onward[0], "wrong_argument"
+    if following.op_name == "softmax" and (keep := _kept(use)) is not None:
         kind, times, plus = "mask_missing", keep, 0.0
     elif use.op_name in ("add", "sub") and use.beside not in use.origins and z is not None:
-        if not one.elementwise or one.op_name in ("add", "sub"):
+        if not following.elementwise or following.op_name in ("add", "sub"):
             return
         times, plus = 1.0, z - x
     else:
         return
     for seen in (False, True):
-        later = Later(one.node, times, plus, seen)
-        yield kind, Altered(use, later=later), f"after {one.op_name}"
+        later = Later(following.node, times, plus, seen)
+        yield kind, Altered(use, later=later), f"after {following.op_name}"
 
 
 def _kept(use: Use) -> Array | None:
@@ -325,8 +325,8 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
             given.append(_gradient(a.graph, [], values, node))
         if any(candidate is not None and a.gives(candidate) for candidate in given):
             use = next((u for u in a.graph.uses if u.node is node), None)
-            said = message_and_hint(at_other_values)
-            yield a.found(*said, kind="wrong_argument", use=use, n=n, m=m)
+            texts = message_and_hint(at_other_values)
+            yield a.found(*texts, kind="wrong_argument", use=use, n=n, m=m)
             return
 
 
@@ -336,18 +336,18 @@ Results = dict[AnyNode, Array]
 def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
     """A node, its name, the name of what is read instead, and the results of the program if it is."""
     known, found = graph.known, list(recurrences(graph))
-    shifts = [list(_of_another_step(graph, one, found)) for one in found]
-    for one, shifted in zip(found, shifts, strict=True):
-        m = f"{graph.called(one.states[-1])} before the step"
-        yield from ((one.states[-1], m, n, results) for n, results in shifted)
+    shifts = [list(_of_another_step(graph, recurrence, found)) for recurrence in found]
+    for recurrence, shifted in zip(found, shifts, strict=True):
+        m = f"{graph.called(recurrence.states[-1])} before the step"
+        yield from ((recurrence.states[-1], m, n, results) for n, results in shifted)
     for node, (n, there) in product(graph.names, graph.tensors[:NEAREST]):
         value = known.get(node)
         if value is not None and value.size > 2 and there.shape == value.shape:
             yield node, graph.names[node], n, {node: there}
-    for one, shifted in zip(found, shifts, strict=True):  # then the other values of a step
-        last, before = one.states[-1], one.before
-        own = {node: known[node] for node in (*before, *one.states) if node in known}
-        steps = [nodes for way, nodes in corresponding(graph, one.states).items() if way]
+    for recurrence, shifted in zip(found, shifts, strict=True):  # then the other values of a step
+        last, before = recurrence.states[-1], recurrence.before
+        own = {node: known[node] for node in (*before, *recurrence.states) if node in known}
+        steps = [nodes for way, nodes in corresponding(graph, recurrence.states).items() if way]
         called_so = [(graph.called(nodes[-1]), nodes) for nodes in steps]
         groups = [(f"{graph.called(last)} before the step", before), *called_so]
         for (m, nodes), (n, given) in product(groups, groups):
@@ -361,16 +361,18 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
 
 
 def _of_another_step(
-    graph: Graph, one: Recurrence, found: list[Recurrence]
+    graph: Graph, recurrence: Recurrence, found: list[Recurrence]
 ) -> Iterator[tuple[str, Results]]:
     """The results if each step reads the state of another step.
 
     At first, states that are coupled to this one change as well; then they keep their values.
     """
-    known, before = graph.known, one.before
-    after, early = one.states[-len(before) :], [before[0], *before[:-1]]
-    own = {node: known[node] for node in (*before, *one.states) if node in known}
-    apart = {n: known[n] for r in found if _apart(graph, r, one) for n in r.states if n in known}
+    known, before = graph.known, recurrence.before
+    after, early = recurrence.states[-len(before) :], [before[0], *before[:-1]]
+    own = {node: known[node] for node in (*before, *recurrence.states) if node in known}
+    apart = {
+        n: known[n] for r in found if _apart(graph, r, recurrence) for n in r.states if n in known
+    }
     for n, given in (
         ("its value after the step", after), ("its value one step earlier", early),
         ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
@@ -389,14 +391,14 @@ def _in_place_of(known: Mapping[AnyNode, Array], nodes: list[Any], given: list[A
     return results if all(v.shape == known[node].shape for node, v in results.items()) else {}
 
 
-def _apart(graph: Graph, other: Recurrence, one: Recurrence) -> bool:
-    """Is `other` a separate state, rather than one that depends on itself only through `one`?"""
+def _apart(graph: Graph, other: Recurrence, recurrence: Recurrence) -> bool:
+    """Is `other` a separate state, rather than one that depends on itself only through the recurrence?"""
     node: Any = other.states[-1]
     for _, position in other.way[:-1]:
         node = graph.operands[node][position]
-        if node in one.states:
+        if node in recurrence.states:
             return False
-    return not set(other.states) & set(one.states)
+    return not set(other.states) & set(recurrence.states)
 
 
 # ------------------------------------------------------------------ the program, run again
@@ -412,7 +414,7 @@ def _gradient(
 
     end    a node that passes no gradient on
     """
-    at: dict[AnyNode, Altered] = {one.use.node: one for one in alterations}
+    at: dict[AnyNode, Altered] = {change.use.node: change for change in alterations}
     with np.errstate(all="ignore"):
         try:
             return _backward(graph, at, _forward(graph, at, values), end)
@@ -451,7 +453,7 @@ def _forward(
 
 
 def _later(at: Mapping[AnyNode, Altered]) -> dict[AnyNode, Later]:
-    return {one.later.node: one.later for one in at.values() if one.later is not None}
+    return {change.later.node: change.later for change in at.values() if change.later is not None}
 
 
 def _backward(
@@ -463,7 +465,7 @@ def _backward(
     later = _later(at)
 
     def passes(use: Use) -> Any:
-        node, g, one = use.node, use.g, at.get(use.node)
+        node, g, change = use.node, use.g, at.get(use.node)
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:
             new["z"] = changed[node]
@@ -471,8 +473,8 @@ def _backward(
             g = g * later[node].times
             if not later[node].seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
-        if one is not None:
-            d = one.passes(g) if use.k == one.use.k else use.at(g * one.beside).passed
+        if change is not None:
+            d = change.passes(g) if use.k == change.use.k else use.at(g * change.beside).passed
         else:
             d = use.rule(g, **new) if new.keys() & set(use.reads()) else use.at(g).passed
         return np.nan if d is None else d * (node is not end)

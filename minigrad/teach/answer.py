@@ -157,10 +157,10 @@ class Answer:
             words["op"] = f"the in-place {op}" if use.wrote else op
             line = node.place.label if node.place is not None else None
             words["line"] = self.where(node)
-        said = message.format(**words)
+        text = message.format(**words)
         if message.startswith("{op}"):
-            said = said[:1].upper() + said[1:]
-        return Diagnosis(kind, node, line, said, hint.format(**words), also)
+            text = text[:1].upper() + text[1:]
+        return Diagnosis(kind, node, line, text, hint.format(**words), also)
 
 
 def exchanged(one: str, other: str) -> Diagnosis:
@@ -171,13 +171,13 @@ def exchanged(one: str, other: str) -> Diagnosis:
 
 def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
     """The first diagnosis whose kind explains every case; None if there is none."""
-    told: list[Diagnosis] = []
+    known: list[Diagnosis] = []
     for d in found:
         if d is None:
             return None
-        told.append(d)
-    kinds = [{d.kind, *d.also} for d in told]
-    return next((d for d in told if all(d.kind in also for also in kinds)), None)
+        known.append(d)
+    kinds = [{d.kind, *d.also} for d in known]
+    return next((d for d in known if all(d.kind in also for also in kinds)), None)
 
 
 def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:

@@ -88,7 +88,7 @@ class Facts(Written):
                 message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
                     message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
-                numbers = all(isinstance(one, int | float) for one in (mine, right))
+                numbers = all(isinstance(value, int | float) for value in (mine, right))
                 verdict: Kind = "wrong value" if numbers else "wrong answer"
                 yield self.row(name, verdict, message, explained.get(name))
 
@@ -97,15 +97,15 @@ class Facts(Written):
     ) -> dict[str, Diagnosis]:
         """Wrong entry -> the misconception that explains it, and possibly later entries."""
         facts, found = self.facts(), dict[str, Diagnosis]()
-        known = [(one, one.gives(dict(facts))) for one in (self.mistakes if wrong else ())]
-        for one, predicted in known:
+        known = [(m, m.gives(dict(facts))) for m in (self.mistakes if wrong else ())]
+        for mistake, predicted in known:
             if all(alike(answer[name], predicted.get(name)) for name in wrong):
-                return {wrong[0]: one.diagnosis()}
+                return {wrong[0]: mistake.diagnosis()}
         left = set(wrong)
-        for one, predicted in known:
+        for mistake, predicted in known:
             its = [name for name in facts if not alike(facts[name], predicted.get(name))]
             if left.issuperset(its) and all(alike(answer[n], predicted.get(n)) for n in its):
-                found |= {name: one.diagnosis() for name in its[:1]}
+                found |= {name: mistake.diagnosis() for name in its[:1]}
                 left.difference_update(its)
         return found
 

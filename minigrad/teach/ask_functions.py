@@ -82,12 +82,12 @@ class Tangents(Exercise):
         half = len(self.inputs)
         found = generally(seen)
 
-        def one(m: Mistaken) -> Diagnosis | None:
+        def diagnosis_of(m: Mistaken) -> Diagnosis | None:
             given = list(m.case.inputs.values())
             x, x_dot = (dict(zip(self.inputs, part)) for part in (given[:half], given[half:]))
             return diagnose_tangent(self.forward, x, x_dot, m.mine)
 
-        return found or in_all(one(m) for m in wrong[:DIAGNOSED])
+        return found or in_all(diagnosis_of(m) for m in wrong[:DIAGNOSED])
 
     def _known(self) -> Iterator[Misconception]:
         half = len(self.inputs)

@@ -102,8 +102,8 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
     """
     graph = a.graph
     gradients = graph.gradients
-    for one in recurrences(graph):
-        states = [n for n in (one.start, *one.states) if n is not None and gradients[n].size == 1]
+    for r in recurrences(graph):
+        states = [n for n in (r.start, *r.states) if n is not None and gradients[n].size == 1]
         read = {u.parent for u in graph.paths if u.op_name == "getitem" and u.fan_in > 2}
         for node in (n for n in read if gradients[n].size == len(states) > 2):
             # rows[k]: what a gradient of 1 at state k passes on to each entry
@@ -116,7 +116,7 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
             jacobian, g = rows[first], np.ravel(own)[first]
             d = (jacobian - jacobian.T) @ g
             if gives(a, (node, d.reshape(gradients[node].shape))):
-                use = next((u for u in graph.paths if u.node is one.states[-1]), graph.paths[0])
+                use = next((u for u in graph.paths if u.node is r.states[-1]), graph.paths[0])
                 yield {"use": use, "n": graph.names.get(node, "a tensor")}
 
 

@@ -90,8 +90,8 @@ def layouts(
     They have the shapes of the last case. In "empty", every axis that is as long as the longest one
     has length 0.
     """
-    for one in shapes:
-        yield one, ""
+    for case in shapes:
+        yield case, ""
     for label in more:
         last = shapes[-1]
         if label == "empty":

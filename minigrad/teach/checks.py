@@ -151,9 +151,9 @@ class Exercise(FunctionQuestion):
     ) -> Diagnosis | None:
         """The mistake that the search of the tape finds in all cases where this gradient is wrong."""
         name = what.removeprefix("d")
-        told = [m for m in wrong if m.case.expected[m.k].size and m.case.label != "zero"]
-        told = sorted(told, key=lambda m: -m.case.expected[m.k].size)[:DIAGNOSED]
-        found = in_all(diagnosed(m.case.program, name, m.mine, m.case.g) for m in told)
+        telling = [m for m in wrong if m.case.expected[m.k].size and m.case.label != "zero"]
+        telling = sorted(telling, key=lambda m: -m.case.expected[m.k].size)[:DIAGNOSED]
+        found = in_all(diagnosed(m.case.program, name, m.mine, m.case.g) for m in telling)
         return found or super().searched(what, wrong, seen)
 
 

@@ -196,12 +196,12 @@ def _exchanges(
     """Name -> diagnosis, for each pair of tensors whose gradients are swapped."""
     found: dict[str, Diagnosis] = {}
     pairs = combinations(zip(named, rights, strict=True), 2)
-    for ((one, _, mine), right), ((other, _, theirs), wanted) in pairs:
+    for ((name, _, mine), right), ((other, _, theirs), wanted) in pairs:
         if any(x is None or x is ... for x in (mine, theirs, right, wanted)):
             continue
         swapped = (difference(a, b, rtol, atol).ok for a, b in ((mine, wanted), (theirs, right)))
         if all(swapped):
-            found[one] = found[other] = exchanged(one, other)
+            found[name] = found[other] = exchanged(name, other)
     return found
 
 
@@ -245,10 +245,10 @@ def _too_small(d: Difference, right: Any) -> str:
 def _row(
     name: str, tensor: Tensor, d: Difference, note: str, found: Diagnosis | None
 ) -> CompareRow:
-    said = [f"{name}: {one}" for one in (d.reason, note) if one]
+    lines = [f"{name}: {one}" for one in (d.reason, note) if one]
     if found is not None:
-        said.append(found.about(name))
-    note, shape = "\n".join(said), tuple(tensor.shape)
+        lines.append(found.about(name))
+    note, shape = "\n".join(lines), tuple(tensor.shape)
     return CompareRow(**vars(d), name=name, shape=shape, note=note, diagnosis=found)
 
 

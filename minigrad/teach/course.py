@@ -48,7 +48,7 @@ class CourseMap:
     @property
     def solved(self) -> tuple[int, int]:
         """The number of solved exercises, and of all. An exercise that two lessons name counts once."""
-        states = {one.path: one.state for _, notebooks in self.rows for one in notebooks}
+        states = {n.path: n.state for _, notebooks in self.rows for n in notebooks}
         return list(states.values()).count("solved"), len(states)
 
     @property
@@ -68,7 +68,7 @@ class CourseMap:
 
         rows = ""
         for lesson, notebooks in self.rows:
-            practice = "<br>".join(f"{_SIGNS[one.state]} {link(one)}" for one in notebooks)
+            practice = "<br>".join(f"{_SIGNS[n.state]} {link(n)}" for n in notebooks)
             rows += f"<tr><td {_CELL}>{link(lesson)}</td><td {_CELL}>{practice}</td></tr>"
         head = f"<tr><th {_CELL}>lesson</th><th {_CELL}>exercises</th></tr>"
         meaning = ", ".join(f"{sign} {state}" for state, sign in _SIGNS.items())
@@ -100,9 +100,9 @@ def _exercise(folder: Path, link: str) -> CourseNotebook:
     path = folder / link
     cells = _cells(path)
     printed = "\n".join(_text(o) for cell in cells for o in _outputs(cell))
-    said = set(_SUMMARY.findall(printed))
-    tried: State = "solved" if said <= _SOLVED else "begun"
-    state = tried if said - {"no answer yet"} else "not tried"
+    summaries = set(_SUMMARY.findall(printed))
+    tried: State = "solved" if summaries <= _SOLVED else "begun"
+    state = tried if summaries - {"no answer yet"} else "not tried"
     return CourseNotebook(link, _title(path, cells), state)
 
 

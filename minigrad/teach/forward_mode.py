@@ -137,8 +137,8 @@ def _tangents(graph: Graph) -> dict[AnyNode, Array]:
         if not parents:
             continue
         shape, rows = np.shape(graph.gradients[node]), []
-        for one in np.eye(int(np.prod(shape))):  # the gradient of one entry: a row of J
-            passed = plan_of_node(node).run(one.reshape(shape), node)
+        for basis_vector in np.eye(int(np.prod(shape))):  # the gradient of one entry: a row of J
+            passed = plan_of_node(node).run(basis_vector.reshape(shape), node)
             rows.append(sum(np.sum(passed[k] * dots[node.edges[k]]) for k in parents))
         dots[node] = np.reshape(rows, shape)
     return dots

@@ -57,17 +57,17 @@ def recognize(
 
     pick    extracts the part in question from the answer of a misconception
     """
-    for one in known:
-        told = []
+    for misconception in known:
+        results = []
         for case in cases:
             try:
                 with quiet(io.StringIO()), time_limit(SECONDS):
-                    told.append((case, pick(one.gives(*case.inputs.values()))))
+                    results.append((case, pick(misconception.gives(*case.inputs.values()))))
             except (Exception, TooSlow):  # it cannot be computed from these inputs
                 continue
-        same = bool(told) and all(alike(case.mine, theirs) for case, theirs in told)
-        if same and not all(alike(case.right, theirs) for case, theirs in told):
-            return one.diagnosis()
+        same = bool(results) and all(alike(case.mine, theirs) for case, theirs in results)
+        if same and not all(alike(case.right, theirs) for case, theirs in results):
+            return misconception.diagnosis()
     return None
 
 
@@ -89,13 +89,13 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
         except (TypeError, ValueError):
             return None
         arrays.append((mine, right))
-    told = [(m, r) for m, r in arrays if r.size and np.any(r)]
-    for one in GENERAL:
+    telling = [(m, r) for m, r in arrays if r.size and np.any(r)]
+    for misconception in GENERAL:
         # not the transpose of a vector, which is the vector
-        tells = any(not alike(one.gives(r), r) for _, r in told)
-        if tells and all(alike(m, one.gives(r)) for m, r in told):
-            return one.diagnosis()
-    if told and all(m.shape == r.shape and _nearly(m, r) for m, r in told):
+        tells = any(not alike(misconception.gives(r), r) for _, r in telling)
+        if tells and all(alike(m, misconception.gives(r)) for m, r in telling):
+            return misconception.diagnosis()
+    if telling and all(m.shape == r.shape and _nearly(m, r) for m, r in telling):
         return nowhere(
             "finite_difference_noise",
             "The numbers are nearly right, as finite differences or rounded numbers are.",

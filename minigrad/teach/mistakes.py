@@ -141,8 +141,8 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
     try:
         values = [use.needed(name) for name in row.needs]
         given = None if any(v is None for v in values) else row.passes(use, *values)
-        for one in [given] if isinstance(given, np.ndarray | np.generic) else given or ():
-            v = one if isinstance(one, Variant) else Variant(one)
+        for value in [given] if isinstance(given, np.ndarray | np.generic) else given or ():
+            v = value if isinstance(value, Variant) else Variant(value)
             if v.array is not None and np.shape(v.array) == use.passed.shape:
                 yield v
     except MISFITS:

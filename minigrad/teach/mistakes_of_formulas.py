@@ -55,7 +55,7 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
 
     def search(a: Answer) -> Places:
         for places in _together(a, list(find(a))):
-            for wrong in zip(*(one.wrong for one in places), strict=False):
+            for wrong in zip(*(place.wrong for place in places), strict=False):
                 changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]
                 kind, words, _ = wrong[0]
                 if len({k for k, _, _ in wrong}) == 1 and gives(a, *changes):
@@ -73,12 +73,12 @@ def slips(a: Answer) -> Iterator[Tried]:
     """Each mistake in a formula, at each place where it holds: one of two mistakes."""
     for find in FORMULAS:
         message, hint = message_and_hint(find)
-        for one in find(a):
-            for kind, words, d in one.wrong:
-                changed = a.graph.changes(one.node, d)
-                row = Mistake(kind, message, hint.replace("{formula}", one.words), (), _nothing)
+        for place in find(a):
+            for kind, words, d in place.wrong:
+                changed = a.graph.changes(place.node, d)
+                row = Mistake(kind, message, hint.replace("{formula}", place.words), (), _nothing)
                 if a.target in changed:
-                    yield Tried(row, one.use, words, changed[a.target], changed)
+                    yield Tried(row, place.use, words, changed[a.target], changed)
 
 
 def _nothing(use: Use) -> None:
@@ -87,11 +87,11 @@ def _nothing(use: Use) -> None:
 
 def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
     """Each of the places alone, then all of them: a mistake may be made once or everywhere."""
-    yield from ([one] for one in places)
-    nodes = {one.node for one in places}
+    yield from ([place] for place in places)
+    nodes = {place.node for place in places}
     below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
-    ends = (one for one, later in zip(places, below, strict=True) if not later & nodes)
-    apart = {one.use: one for one in ends}  # of two on the same path, the one further down
+    ends = (place for place, later in zip(places, below, strict=True) if not later & nodes)
+    apart = {place.use: place for place in ends}  # of two on the same path, the one further down
     if len(apart) > 1:
         yield list(apart.values())
 
@@ -444,8 +444,8 @@ def _losses(
     below, above = g < 0, g > 0
     for axis in range(x.ndim):
         if np.max(np.abs(np.sum(g, axis))) <= rounding:
-            p, one = softmax(x, axis=axis), np.sum(below, axis, keepdims=True) == 1
-            yield "softmax(x)", p, axis, np.where(one, below, above)
+            p, single = softmax(x, axis=axis), np.sum(below, axis, keepdims=True) == 1
+            yield "softmax(x)", p, axis, np.where(single, below, above)
             yield from (("softmax(x)", p, None, y) for y in given)
     yield from (("sigmoid(x)", sigmoid(x), None, y) for y in (below, above, *given))
     yield from (("exp(x)", np.exp(x), None, y) for y in given)
@@ -499,18 +499,18 @@ def _smoothed_target(a: Answer) -> Iterator[Formula]:
         # Each row is  hard * (p - onehot) + soft * (p - 1 / k),  and e = soft / (hard + soft).
         soft = -np.sum(smooth[0].g, axis, keepdims=True)
         each, k = hard + soft, use.passed.shape[axis]
-        one, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
+        onehot, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
         p, passed = softmax(use.values["x"], axis=axis), use.passed + smooth[0].passed
         without = "e / k is added, but onehot is not multiplied by 1 - e"
-        shared = (1 - e) * one + e / max(k - 1, 1) * (1 - one)
+        shared = (1 - e) * onehot + e / max(k - 1, 1) * (1 - onehot)
         wrong = [
             (kind, words, each * (p - target) - passed)
             for kind, words, target in (
-                ("wrong_argument", "it is not smoothed", one),
-                ("missing_path", "e / k is missing", (1 - e) * one),
-                ("wrong_argument", without, one + e / k),
+                ("wrong_argument", "it is not smoothed", onehot),
+                ("missing_path", "e / k is missing", (1 - e) * onehot),
+                ("wrong_argument", without, onehot + e / k),
                 ("wrong_argument", "e is shared among the k - 1 other classes", shared),
-                ("wrong_argument", "e and 1 - e are swapped", e * one + (1 - e) / k),
+                ("wrong_argument", "e and 1 - e are swapped", e * onehot + (1 - e) / k),
             )
         ]
         yield Formula(use, use.parent, wrong)

@@ -554,6 +554,6 @@ def _ties_of_a_reduction(use: Use, x: Array) -> Variants:
         chosen, row = chosen.reshape(-1), 0
     for last in (False, True):
         at = np.argmax(np.flip(chosen, row) if last else chosen, row, keepdims=True)
-        one = np.zeros_like(chosen)
-        np.put_along_axis(one, chosen.shape[row] - 1 - at if last else at, True, row)
-        yield wide * one.reshape(x.shape)
+        mask = np.zeros_like(chosen)
+        np.put_along_axis(mask, chosen.shape[row] - 1 - at if last else at, True, row)
+        yield wide * mask.reshape(x.shape)

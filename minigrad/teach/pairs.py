@@ -97,10 +97,10 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
                 effect = changed.get(a.target)
                 if effect is None:
                     continue
-                one = Tried(row, use, variant.n, np.asarray(effect), changed)
+                attempt = Tried(row, use, variant.n, np.asarray(effect), changed)
                 if a.gives(a.right + effect):
-                    yield one.diagnosis(a)
-                tried.append(one)
+                    yield attempt.diagnosis(a)
+                tried.append(attempt)
 
 
 # ------------------------------------------------------------------ everywhere
@@ -127,7 +127,7 @@ def everywhere(
                 continue
             # the first one on the way back where this mistake can be made, and changes something
             made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
-            first, possible = next((one for one in made if one[1]), (uses[-1], []))
+            first, possible = next((pair for pair in made if pair[1]), (uses[-1], []))
             c = next(iter(constants)) if len(constants) == 1 else 0
             if row.kind == "double_counted" and (c or len(uses) < 3):
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
@@ -230,8 +230,8 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                     return
                 changed = walked(a.graph, there, partial(_reading, name, there))
                 if a.target in changed and a.gives(a.right + changed[a.target]):
-                    said = message_and_hint(off_by_one)
-                    yield a.found(*said, kind="wrong_argument", use=uses[0], n=n)
+                    texts = message_and_hint(off_by_one)
+                    yield a.found(*texts, kind="wrong_argument", use=uses[0], n=n)
                     return
 
 
@@ -282,14 +282,17 @@ def before_the_softmax(a: Answer, tried: list[Tried]) -> Iterator[Diagnosis]:
         if inner is None:
             continue
         p, axis = np.exp(use.values["z"]), inner.values["axis"]
-        for one in (one for one in tried if use.node in one.changed):
-            rest = p * np.sum(one.changed[use.node], axis, keepdims=True)
+        for attempt in (attempt for attempt in tried if use.node in attempt.changed):
+            rest = p * np.sum(attempt.changed[use.node], axis, keepdims=True)
             effect = a.graph.walk_back(inner.parent, rest.astype(p.dtype))
             if effect is None or not np.any(rest):
                 continue
-            for change, words in ((one.effect + effect, "y, but not p"), (-effect, "p, but not y")):
+            for change, words in (
+                (attempt.effect + effect, "y, but not p"),
+                (-effect, "p, but not y"),
+            ):
                 if a.gives(a.right + change):
-                    d = one.diagnosis(a)
+                    d = attempt.diagnosis(a)
                     yield replace(d, message=f"{d.message} In  p - y  this changes {words}.")
 
 
@@ -304,8 +307,10 @@ def two_at_once(
         return
     if np.all(a.mine == a.mine.reshape(-1)[0]):
         return  # only one number: too many pairs would fit
-    tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
-    tried = [one for one in tried if one.row.kind not in ALONE]
+    tried = [
+        attempt for attempt in tried if attempt.row.kind != "scale" or attempt.n in ("2", "1/2")
+    ]
+    tried = [attempt for attempt in tried if attempt.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
         both = [*tried, *slips] if search is _with_a_factor else tried
         found = list(islice(search(a, both, until), MANY))
@@ -321,12 +326,12 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
     factors += [(n, "mean_for_sum", f"everything is {n:g} times as large, as if a division by {n:g} "
                  "were missing") for n in sorted(a.graph.numbers)]  # fmt: skip
     for times, kind, words in factors:
-        for one in tried:
-            if one.row.kind in ("sign", "scale", "mean_for_sum"):
+        for attempt in tried:
+            if attempt.row.kind in ("sign", "scale", "mean_for_sum"):
                 continue
-            candidate = a.right + one.effect
+            candidate = a.right + attempt.effect
             if np.any(candidate) and a.same(times * candidate):
-                d = one.diagnosis(a)
+                d = attempt.diagnosis(a)
                 message = f"There are two mistakes: {words}. The other: {d.message}"
                 yield replace(d, message=message, also=(kind,), extent="two")
 
@@ -350,11 +355,11 @@ def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Di
 
 def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     graph = a.graph
-    for one in tried:
+    for attempt in tried:
         for use in graph.paths:
-            if use.node not in one.changed:
+            if use.node not in attempt.changed:
                 continue
-            below = use.at(graph.gradients[use.node] + one.changed[use.node])
+            below = use.at(graph.gradients[use.node] + attempt.changed[use.node])
             for row in (row for row in known_mistakes() if row.kind not in ALONE):
                 if time.thread_time() > until:
                     return
@@ -364,9 +369,9 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
                     effect = below.changes(variant.array).get(a.target)
                     if effect is None:
                         continue
-                    candidate = a.right + one.effect + effect
+                    candidate = a.right + attempt.effect + effect
                     if a.same(candidate) and not a.equal(effect, 0 * effect):
-                        yield _both(a, one, Tried(row, use, variant.n, effect, {}))
+                        yield _both(a, attempt, Tried(row, use, variant.n, effect, {}))
 
 
 def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:

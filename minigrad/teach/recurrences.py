@@ -53,12 +53,12 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
             found: list[Recurrence] = []
             for before in nodes[k + 1 : k + 1 + BEFORE]:
                 way = None if (last, before) in known else _way(graph, last, before)
-                one = None if way is None else _from_the_last(graph, last, before, way)
-                found += [one] if one and len(one.states) > 1 else []
-            regular = [one for one in found if one.regular]
-            for one in regular or found:  # the others connect different places in a step
-                known |= set(pairwise(one.states[::-1]))
-                yield one
+                recurrence = None if way is None else _from_the_last(graph, last, before, way)
+                found += [recurrence] if recurrence and len(recurrence.states) > 1 else []
+            regular = [recurrence for recurrence in found if recurrence.regular]
+            for recurrence in regular or found:  # the others connect different places in a step
+                known |= set(pairwise(recurrence.states[::-1]))
+                yield recurrence
 
 
 def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Recurrence:

@@ -138,7 +138,7 @@ class CheckResult(Report[CheckRow]):
             rows = [row for row in self.rows if row.what == part]
             wrong = [row for row in rows if not row.ok]
             if not wrong:
-                said = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
+                text = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
             else:
                 first = wrong[0].message or wrong[0].verdict
                 if not part and wrong[0].verdict not in ("error", *UNANSWERED):
@@ -146,8 +146,8 @@ class CheckResult(Report[CheckRow]):
                 inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
                 where = f"Case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
                 several = f"wrong in {len(wrong)} of {len(rows)} cases. " if len(rows) > 1 else ""
-                said = f"{several}{where}{first}"
-            text = escape(_plain(said))
+                text = f"{several}{where}{first}"
+            text = escape(_plain(text))
             text = f"<b>{escape(_plain(part))}</b>&ensp;{text}" if part else text
             answered = not wrong or any(row.verdict not in UNANSWERED for row in wrong)
             for what, more in (("you wrote", "line"), ("the inputs", "values")):

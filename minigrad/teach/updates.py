@@ -128,7 +128,7 @@ def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
 def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
     where = f"the largest difference is in {name}" if name and d.verdict == "different" else ""
     reason = f"{name}: {d.reason}" if name and d.reason else d.reason
-    note = "; ".join(str(said) for said in (reason, where, found) if said)
+    note = "; ".join(str(part) for part in (reason, where, found) if part)
     return UpdateRow(**vars(d), step=step, note=note, diagnosis=found)
 
 
