@@ -116,7 +116,7 @@ def _check_size(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH):
         nested = [v for v in level if isinstance(v, dict | list)]
-        level = [v for one in nested for v in (one.values() if isinstance(one, dict) else one)]
+        level = [v for x in nested for v in (x.values() if isinstance(x, dict) else x)]
     if level:
         raise BadAnswer("it is nested too deeply")
     text = json.dumps(value)

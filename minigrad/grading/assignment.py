@@ -90,7 +90,7 @@ def grade_assignment(
 def _submissions_of(assignment: Assignment, submissions: Path, name: str) -> Path:
     """Find the submissions of a notebook: in a folder with its name, or together with the others."""
     several = len(assignment.names) > 1
-    if several and all((submissions / one).is_dir() for one in assignment.names):
+    if several and all((submissions / exercise).is_dir() for exercise in assignment.names):
         return submissions / name
     return submissions
 
@@ -100,7 +100,7 @@ def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
     found: dict[str, HandedIn] = {}
     for name in assignment.names:
         source = _submissions_of(assignment, submissions, name)
-        for one in handed_in(source, name, assignment.rules):
-            before = found.get(one.submission, one)
-            found[one.submission] = max(before, one, key=lambda handed: handed.time or EARLY)
+        for entry in handed_in(source, name, assignment.rules):
+            before = found.get(entry.submission, entry)
+            found[entry.submission] = max(before, entry, key=lambda handed: handed.time or EARLY)
     return list(found.values())

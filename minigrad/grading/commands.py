@@ -158,12 +158,12 @@ def record_command(
         folder = out or Path("recorded")
         with _progress_bar() as show:
             recorded = batch.record_submissions(submissions, recording, folder, settings, show)
-    for one, answers in recorded:
+    for entry, answers in recorded:
         if answers["unreadable"]:
-            typer.echo(one_line(f"{one.student}: {answers['unreadable']}"))
+            typer.echo(one_line(f"{entry.student}: {answers['unreadable']}"))
     tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
     typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
-    if late := sum(one.fresh for one, _ in recorded):
+    if late := sum(entry.fresh for entry, _ in recorded):
         typer.echo(f"recorded after the rest of the class, on different inputs: {late}")
     typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
 
@@ -177,7 +177,7 @@ def _record_one(
     write_json(target, document)
     for question, recorded in document["questions"].items():
         because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
-        results = sum("/input " not in one for one in recorded["answers"])
+        results = sum("/input " not in answer for answer in recorded["answers"])
         typer.echo(f"{question}: {results} answers{because}")
     if document["unreadable"]:
         typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
@@ -193,7 +193,7 @@ def judge_command(
     """Compare recorded answers with the solution, through nbval. No student code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        recorded = [one for source in answers for one in _read_recorded(source)]
+        recorded = [pair for source in answers for pair in _read_recorded(source)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = batch.judge_class(bundle, recorded)
@@ -329,7 +329,7 @@ def export_command(
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(one_line(f"left out, because {to} does not know them: {', '.join(absent)}"))
-    if unsure := sum(bool(one.line.unsure) for one in marks.students):
+    if unsure := sum(bool(mark.line.unsure) for mark in marks.students):
         typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
     _print_written([path])
 

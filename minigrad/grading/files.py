@@ -81,7 +81,7 @@ def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})")
     'ada (3)'
     """
     numbered = (form.format(name, n) if n > 1 else name for n in count(1))
-    return next(one for one in numbered if not is_taken(one))
+    return next(candidate for candidate in numbered if not is_taken(candidate))
 
 
 def file_names(students: Sequence[str]) -> list[str]:
@@ -97,7 +97,7 @@ def file_names(students: Sequence[str]) -> list[str]:
         if plain != student or re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
             sha = hashlib.sha256(student.encode("utf-8", "replace")).hexdigest()
             plain = f"{plain or 'student'}-{sha[:8]}"
-        name = free_name(plain, lambda one: one.casefold() in taken, "{}-{}")
+        name = free_name(plain, lambda candidate: candidate.casefold() in taken, "{}-{}")
         taken.add(name.casefold())
         names.append(name)
     return names

@@ -134,7 +134,7 @@ def _in_order(
 ) -> dict[by_hand.GradebookCell, by_hand.ManualMark]:
     """Order the marks by question, so that all answers to one question are marked together."""
     questions = list(dict.fromkeys(mark.question for mark in marks.values()))
-    return dict(sorted(marks.items(), key=lambda one: questions.index(one[1].question)))
+    return dict(sorted(marks.items(), key=lambda item: questions.index(item[1].question)))
 
 
 def _link(mark: by_hand.ManualMark) -> str:

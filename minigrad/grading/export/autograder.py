@@ -61,7 +61,7 @@ def make_package(
         )
     columns_of(exercises, rules)  # raises for settings of unknown questions
     required = f"./{wheel.name}[grade]" if wheel else f"minigrad-jupyter[grade]=={__version__}"
-    counts = {name: asdict(one) for name, one in rules.questions.items()}
+    counts = {name: asdict(counting) for name, counting in rules.questions.items()}
     settings = {"isolation": isolation, "questions": counts}
     with ZipFile(path, "w", ZIP_DEFLATED) as package:
         for part in sorted(PARTS.iterdir()):
@@ -85,8 +85,8 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
     """
     settings = json.loads((source / "settings.json").read_text("utf-8"))
     counts = {
-        name: QuestionSettings(Decimal(one["weight"]), one["all_or_nothing"])
-        for name, one in settings["questions"].items()
+        name: QuestionSettings(Decimal(counting["weight"]), counting["all_or_nothing"])
+        for name, counting in settings["questions"].items()
     }
     places = sorted((source / "grading").glob("*.recording.json"))
     exercises = [find_bundles(path) for path in places]

@@ -130,18 +130,18 @@ def write_marks(
     table = canvas_table if to == "canvas" else moodle_table
     write_table(path, table(marks, rows, found), edited=to == "moodle")
     known = found.values()
-    return path, [one.line.student.id for one in marks.students if one not in known]
+    return path, [mark.line.student.id for mark in marks.students if mark not in known]
 
 
 def _matched(marks: AssignmentMarks, rows: Rows) -> Marked:
     """Map the students of these rows to their marks, matched by id, email or name."""
     roster = Roster(tuple(student for _, student in rows if student))
     found: Marked = {}
-    for one in sorted(marks.students, key=lambda one: roster.is_inexact(one.line.student.id)):
-        student = one.line.student
+    for mark in sorted(marks.students, key=lambda m: roster.is_inexact(m.line.student.id)):
+        student = mark.line.student
         names = map(roster.owner, (student.id, student.email, student.name))
         if whose := next(filter(None, names), None):
-            found.setdefault(whose, one)
+            found.setdefault(whose, mark)
     return found
 
 
@@ -186,9 +186,10 @@ def moodle_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
     for row, student in rows:
         values = dict(zip(names, row.cells.values()))
         _check_points(marks, row, [values.get("Maximum Grade", "")])
-        if one := found.get(student):
-            shown = escape(one.comment, quote=False).replace(";", ";<wbr>").replace("\n", "<br>\n")
-            values |= {"Grade": points_text(one.line.points), "Feedback comments": shown}
+        if mark := found.get(student):
+            text = escape(mark.comment, quote=False)
+            shown = text.replace(";", ";<wbr>").replace("\n", "<br>\n")
+            values |= {"Grade": points_text(mark.line.points), "Feedback comments": shown}
             table.append([values[name] for name in names])
     return table
 
@@ -208,11 +209,11 @@ def nbgrader_table(marks: AssignmentMarks) -> CsvRows:
     """The table that `nbgrader export` writes. The late penalty is already subtracted from the points."""
     columns = "assignment duedate timestamp student_id last_name first_name email raw_score"
     table = [[*columns.split(), "late_submission_penalty", "score", "max_score"]]
-    for one in marks.students:
-        student, points = one.line.student, points_text(one.line.points)
+    for mark in marks.students:
+        student, points = mark.line.student, points_text(mark.line.points)
         first, last = first_and_last(student.name)
         about = [student.id, last, first, student.email]
-        table.append([marks.name, "", "", *about, points, "0", points, points_text(one.line.of)])
+        table.append([marks.name, "", "", *about, points, "0", points, points_text(mark.line.of)])
     return table
 
 
@@ -239,14 +240,14 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             db.update_or_create_notebook(notebook, marks.name)
             about = {"max_score": question["max_score"], "cell_type": "code"}
             db.update_or_create_grade_cell(cell, notebook, marks.name, **about)
-        for one in marks.students:
-            student = one.line.student
+        for mark in marks.students:
+            student = mark.line.student
             first, last = first_and_last(student.name)
             named = {"first_name": first, "last_name": last, "email": student.email}
             named = {k: v for k, v in named.items() if v}
             db.update_or_create_student(student.id, **named)
             db.update_or_create_submission(marks.name, student.id)
-            for question in one.questions:
+            for question in mark.questions:
                 notebook, cell = _cell(question["name"], marks)
                 try:
                     grade = db.find_grade(cell, notebook, marks.name, student.id)

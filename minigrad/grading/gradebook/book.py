@@ -227,7 +227,7 @@ class Provided:
         nothing = HandedIn(student.id, None, "its time is unknown")
         # an unknown time comes last
         return max(
-            handed, key=lambda one: one.time.timestamp() if one.time else math.inf, default=nothing
+            handed, key=lambda h: h.time.timestamp() if h.time else math.inf, default=nothing
         )
 
 
@@ -243,7 +243,7 @@ def read_provided(
     manual       the CSV of manual marks; it need not exist yet
     """
     roster = read_roster(settings.roster) if settings.roster else None
-    everybody = roster or roster_of([student_name(one.submission) for one in handed])
+    everybody = roster or roster_of([student_name(entry.submission) for entry in handed])
     extensions = {}
     for name, extension in settings.extensions.items():
         student = roster.named(name, "the settings, extensions") if roster else everybody.find(name)
@@ -253,8 +253,8 @@ def read_provided(
         settings,
         roster,
         read_times(settings, everybody),
-        {one.submission: one for one in handed},
-        owners_of([one.submission for one in handed], roster),
+        {entry.submission: entry for entry in handed},
+        owners_of([entry.submission for entry in handed], roster),
         by_hand.read_overrides(settings.overrides, everybody, questions),
         by_hand.read_manual(manual) if manual else {},
     )

@@ -61,7 +61,7 @@ def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list
         unpacked = Path(name).resolve()
         found = collect.submissions_in(source, exercise, unpacked)
         clock = _HandInTimes(source, unpacked, settings)
-        return [HandedIn(one.student, *clock.time_of(one)) for one in found]
+        return [HandedIn(submission.student, *clock.time_of(submission)) for submission in found]
 
 
 @dataclass(frozen=True)

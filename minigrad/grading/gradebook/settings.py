@@ -171,7 +171,7 @@ def _table(kind: type[T], table: Mapping[str, object], where: str, path: Path) -
 def _value(kind: object, value: object, where: str, path: Path) -> object:
     """Convert a value to the type of its field. Raises GradebookError if it does not fit."""
     if isinstance(kind, UnionType):
-        wanted = [one for one in get_args(kind) if one is not type(None)]
+        wanted = [option for option in get_args(kind) if option is not type(None)]
         kind = next((k for k in wanted if isinstance(value, k)), wanted[0])
     if isinstance(value, dict) and get_origin(kind) is dict:
         inner = get_args(kind)[1]

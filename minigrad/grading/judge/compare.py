@@ -191,7 +191,7 @@ def _fault(mine: object, right: object, question: GradedQuestion, place: str = "
         return ""
     else:
         return f"wrong value: at {place}" if place else "wrong value"
-    faults = (_fault(one, other, question, f"{place}[{k!r}]") for k, one, other in pairs)
+    faults = (_fault(mine, other, question, f"{place}[{k!r}]") for k, mine, other in pairs)
     return next(filter(None, faults), "")
 
 

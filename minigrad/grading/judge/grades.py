@@ -180,10 +180,10 @@ def _add_diagnoses(
         for graded in grade["questions"]:
             if graded["id"] not in questions or graded["right"] == graded["asked"]:
                 continue
-            one = _wrong_answers(questions[graded["id"]], document, graded["results"])
-            key = digest(one)
-            if one["wrong"] and (key in asked or len(asked) < MAX_DIAGNOSED):
-                asked[key] = one
+            answered = _wrong_answers(questions[graded["id"]], document, graded["results"])
+            key = digest(answered)
+            if answered["wrong"] and (key in asked or len(asked) < MAX_DIAGNOSED):
+                asked[key] = answered
                 wanted.append((graded, key))
     mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
     for graded, key in wanted:

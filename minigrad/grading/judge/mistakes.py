@@ -41,7 +41,7 @@ def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
         for found in _diagnoses(exercise, asked):
             if found is not None:
                 mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
-    return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MAX_MISTAKES]
+    return [m for k, m in enumerate(mistakes) if m not in mistakes[:k]][:MAX_MISTAKES]
 
 
 def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:

@@ -38,12 +38,12 @@ def class_document(grades: Sequence[documents.Grade]) -> documents.ClassGrades:
 def _most_common(lists: Iterable[list[documents.DiagnosisText]]) -> list[documents.CommonDiagnosis]:
     """Count the students with each diagnosis; the most common first."""
     count: Counter[str] = Counter()
-    one: dict[str, documents.DiagnosisText] = {}
+    by_kind: dict[str, documents.DiagnosisText] = {}
     for listed in lists:
         made = {d["kind"]: d for d in listed}
         count.update(list(made))
-        one = made | one
-    return [{**one[kind], "students": n} for kind, n in count.most_common()]
+        by_kind = made | by_kind
+    return [{**by_kind[kind], "students": n} for kind, n in count.most_common()]
 
 
 SCHEMA: documents.Schema = {

@@ -130,11 +130,11 @@ def grade_class(
 def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocument]]) -> list[Grade]:
     """Judge recorded submissions, and add the students' names. No student's code runs."""
     grades = judge(bundle, [answers for _, answers in recorded])
-    for grade, (one, _) in zip(grades, recorded):
-        grade["student"], grade["file"] = one.student, one.file
-        if one.note is not None:
-            grade["notes"], grade["confirm"] = [*grade["notes"], one.note], True
-        if one.fresh:
+    for grade, (entry, _) in zip(grades, recorded):
+        grade["student"], grade["file"] = entry.student, entry.file
+        if entry.note is not None:
+            grade["notes"], grade["confirm"] = [*grade["notes"], entry.note], True
+        if entry.fresh:
             grade["notes"] = [*grade["notes"], FRESH]
     return grades
 
@@ -157,17 +157,18 @@ def record_submissions(
             ) from None
         tier, seed = _tier_and_seed(out, recording, settings)
         before = _listed(out / CLASS) if (out / CLASS).exists() else None
-        common = None if before is None else {one.submission for one in before if not one.fresh}
+        common = None if before is None else {r.submission for r in before if not r.fresh}
         run = Run(recording, seed, tier, settings, out, common)
         answers = record_class(found, run, progress)
         recorded = []
-        for one, sha in zip(found, (document["submission"] for document in answers)):
+        for submission, document in zip(found, answers):
+            sha = document["submission"]
             file = f"answers/{_key(sha, run)}.answers.json"
             fresh = common is not None and sha not in common
-            recorded.append(Recorded(one.student, one.path.name, one.note, sha, file, fresh))
-        listed = [asdict(one) for one in recorded]
-        document = {"format": "minigrad-class-1", "submissions": listed}
-        write_json(out / CLASS, document, private=True)
+            student, name, note = submission.student, submission.path.name, submission.note
+            recorded.append(Recorded(student, name, note, sha, file, fresh))
+        listed = {"format": "minigrad-class-1", "submissions": list(map(asdict, recorded))}
+        write_json(out / CLASS, listed, private=True)
     return list(zip(recorded, answers))
 
 
@@ -182,7 +183,7 @@ def record_class(
         for name in ("answers", "written"):
             for half in (run.folder / name).glob("*.part"):
                 half.unlink()
-    tasks = [_stored_or_job(one, run) for one in found]
+    tasks = [_stored_or_job(submission, run) for submission in found]
     answers = {key: stored for key, stored, _ in tasks if stored is not None}
     for key, document in answers.items():
         if document["unreadable"]:  # it was never run, so it has no file yet
@@ -219,14 +220,16 @@ def record_one(submission: Submission, recording: Recording, settings: Settings)
     return record_class([submission], run)[0]
 
 
-def _stored_or_job(one: Submission, run: Run) -> tuple[str, AnswersDocument | None, Job | None]:
+def _stored_or_job(
+    submission: Submission, run: Run
+) -> tuple[str, AnswersDocument | None, Job | None]:
     """A submission's key, and either its stored answers or the job that will record them."""
     problem = None
     try:
-        content = content_of(one)
+        content = content_of(submission)
     except Unreadable as error:
         problem = str(error)
-        content = f"{one.student}: {error}".encode("utf-8", "replace")
+        content = f"{submission.student}: {error}".encode("utf-8", "replace")
     sha = hashlib.sha256(content).hexdigest()
     key, job = _key(sha, run), job_of(run.recording, run.seed, run.tier, run.settings.limits, sha)
     if problem is not None:
@@ -234,7 +237,7 @@ def _stored_or_job(one: Submission, run: Run) -> tuple[str, AnswersDocument | No
     kept = run.folder and _stored_answers(run.folder / "answers" / f"{key}.answers.json", sha)
     if kept:
         return key, kept, None
-    job["seed"], job["path"] = _seed_for(sha, run), str(one.path.absolute())
+    job["seed"], job["path"] = _seed_for(sha, run), str(submission.path.absolute())
     job["drawn"] = draw_inputs(run.recording.questions, run.recording.sources, job["seed"])
     return key, None, job
 
@@ -397,7 +400,7 @@ def _read_each(path: Path, read: Callable[[Path], T]) -> list[tuple[Recorded, T]
     Raises BatchError if a file does not exist.
     """
     try:
-        return [(one, read(path.parent / one.answers)) for one in _listed(path)]
+        return [(entry, read(path.parent / entry.answers)) for entry in _listed(path)]
     except FileNotFoundError as error:
         raise BatchError(
             f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder, or grade in "
@@ -420,6 +423,6 @@ def _listed(path: Path) -> list[Recorded]:
     """The submissions listed in a class.json."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return [Recorded(**one) for one in document["submissions"]]
+        return [Recorded(**entry) for entry in document["submissions"]]
     except (ValueError, TypeError, KeyError):
         raise BatchError(f"{path} is damaged. To fix it, record the class again.") from None

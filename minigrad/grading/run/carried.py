@@ -79,21 +79,23 @@ def find_carried(
     ours = [
         c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
     ]
-    makers = [(one.statement, one.made) for one in ours if own]
+    makers = [(c.statement, c.made) for c in ours if own]
     chosen = syntax.needed_statements({"*", *wanted, *classes}, makers, MAX_STATEMENTS)
-    refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
+    refused = {n for c in candidates for n in c.made & c.barred & wanted if c.own}
     found = Carried(refused=sorted(refused - {"*"}))
     kept = set(map(id, chosen[:MAX_STATEMENTS]))
-    for one in (one for one in ours if id(one.statement) in kept):
+    for c in ours:
+        if id(c.statement) not in kept:
+            continue
         part = found.above
-        if isinstance(one.statement, syntax.Import):
+        if isinstance(c.statement, syntax.Import):
             part = found.imports
-        elif syntax.waits_for([one.statement], made):
+        elif syntax.waits_for([c.statement], made):
             part = found.below
-            made |= one.made
-        part.append(syntax.unparsed(one.statement))
-        found.names += sorted(one.made - {*found.names})
-        found.cells += [one.cell] if one.cell not in found.cells else []
+            made |= c.made
+        part.append(syntax.unparsed(c.statement))
+        found.names += sorted(c.made - {*found.names})
+        found.cells += [c.cell] if c.cell not in found.cells else []
     return found
 
 

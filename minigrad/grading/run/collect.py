@@ -215,17 +215,17 @@ def _distinct(found: list[Submission]) -> list[Submission]:
 
     Surrounding spaces and different Unicode encodings of the same characters are ignored.
     """
-    found = [replace(one, student=normalize("NFC", one.student).strip()) for one in found]
+    found = [replace(s, student=normalize("NFC", s.student).strip()) for s in found]
     seen: set[str] = set()
-    count = Counter(one.student for one in found)
+    count = Counter(submission.student for submission in found)
     result = []
-    for one in found:
-        name = free_name(one.student, seen.__contains__)
+    for submission in found:
+        name = free_name(submission.student, seen.__contains__)
         seen.add(name)
-        if count[one.student] > 1:
-            note = f"{count[one.student]} submissions are called {one.student}: {CONFIRM}"
-            one = replace(one, note="; ".join(filter(None, (one.note, note))))
-        result.append(replace(one, student=name))
+        if count[submission.student] > 1:
+            note = f"{count[submission.student]} submissions are called {submission.student}: {CONFIRM}"
+            submission = replace(submission, note="; ".join(filter(None, (submission.note, note))))
+        result.append(replace(submission, student=name))
     return result
 
 

@@ -80,7 +80,7 @@ def _cells_below(cells: Cells, layout: Sequence[BundleCell], position: int) -> C
     starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[position])]
     found = []
     for cell in cells[starts[-1] + 1 :] if starts else []:
-        if any(_is_cell(cell, one) for one in layout):
+        if any(_is_cell(cell, released) for released in layout):
             break
         if COUNTS_ID not in cell.ids:  # added by release
             found.append(cell)

@@ -123,7 +123,7 @@ def _tested_before(isolation: str) -> Finding | None:
     tier, _, attacks = os.environ.get(TESTED, "").partition(" ")
     if tier != isolation or not attacks.isdecimal():
         return None
-    return next((Finding(one, True, attacks=int(attacks)) for one in TIERS if one == tier), None)
+    return next((Finding(t, True, attacks=int(attacks)) for t in TIERS if t == tier), None)
 
 
 SECONDS = 60.0  # for each cell; enough for a busy machine

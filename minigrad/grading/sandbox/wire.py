@@ -120,8 +120,8 @@ class Kernel:
         def take(kind: str, content: dict[str, Any]) -> None:
             if kind == "error":
                 name, value = content.get("ename"), content.get("evalue")
-                said = OF_A_CELL.sub(r"(line \1 of the cell)", str(value)[:500])
-                run.error = f"{str(name)[:80]}: {said}"
+                text = OF_A_CELL.sub(r"(line \1 of the cell)", str(value)[:500])
+                run.error = f"{str(name)[:80]}: {text}"
             elif kind == "display_data" and isinstance(content.get("data"), dict):
                 run.published.append(content["data"])
 
