@@ -177,13 +177,13 @@ def saved_memory(tape: Tape) -> Figure:
     axis.set(xlabel="step", ylim=(0, 1.1 * max(total) or 1))
     axis.yaxis.set_major_formatter(lambda n, _: _in_bytes(n))
     axis.legend(fontsize="small")
-    said = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
+    title = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
     node = document.node(document.steps[peak - 1].node or "n0") if peak else None
     if node is not None and node.code is not None:
-        said += f", in line {document.where(node.code)}: {document.code[node.code].text.strip()}"
+        title += f", in line {document.where(node.code)}: {document.code[node.code].text.strip()}"
     if unknown:
-        said += f"\nnot counted: {unknown} saved values that are not on the tape"
-    figure.suptitle(said, fontsize="medium")
+        title += f"\nnot counted: {unknown} saved values that are not on the tape"
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
@@ -277,7 +277,7 @@ class _Numbers:
         )
 
     @property
-    def remarks(self) -> str:
+    def notes(self) -> str:
         """The lines under the title of a histogram: "3 NaN of 8"."""
         zeros = int((self.entries == 0).sum())
         seen = self.entries.size
@@ -311,7 +311,7 @@ def _named_gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbe
     if isinstance(source, Mapping):
         return [{name: _Numbers.of(value) for name, value in source.items()}]
     if isinstance(source, Sequence) and not isinstance(source, str | Module):
-        return [step for one in source for step in _named_gradients(one)]
+        return [step for part in source for step in _named_gradients(part)]
     if not callable(getattr(source, "named_parameters", None)):
         raise TypeError(
             "Gradients are drawn for a model, a tape, a dict from names to gradients, or a list of "
@@ -346,15 +346,15 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
     layers = steps[-1]
     broken = {k: [n for n, x in s.items() if x.nan or x.inf] for k, s in enumerate(steps, 1)}
     first = next((k for k, names in broken.items() if names), None)
-    said = []
+    notes = []
     if first is not None:
         when = f" in step {first}" if len(steps) > 1 else ""
-        said.append(f"NaN or infinity{when}: {', '.join(broken[first])}")
+        notes.append(f"NaN or infinity{when}: {', '.join(broken[first])}")
     if silent := [name for name, x in layers.items() if not (x.norm or x.nan or x.inf)]:
-        said.append(f"no gradient reaches {', '.join(silent)}")
+        notes.append(f"no gradient reaches {', '.join(silent)}")
     norms = {name: x.norm for name, x in layers.items() if x.norm}
     if not norms:
-        return said
+        return notes
     least, most = min(norms, key=norms.__getitem__), max(norms, key=norms.__getitem__)
     low, high = f"{norms[least]:.3g} in {least}", f"{norms[most]:.3g} in {most}"
     times = norms[most] / norms[least]
@@ -362,11 +362,11 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
         vanishes = list(norms).index(least) < list(norms).index(most)
         one, two, word = (low, high, "less") if vanishes else (high, low, "more")
         name = "vanishing" if vanishes else "exploding"
-        said.append(f"{name}: {one}, {times:.6g} times {word} than {two}")
+        notes.append(f"{name}: {one}, {times:.6g} times {word} than {two}")
     totals = [math.hypot(*(x.norm for x in step.values())) for step in steps]
     if totals[0] and totals[-1] >= FAR * totals[0]:
-        said.append(f"exploding: {totals[0]:.3g} in step 1, {totals[-1]:.3g} in step {len(steps)}")
-    return said or [f"neither vanishing nor exploding: from {low} to {high}"]
+        notes.append(f"exploding: {totals[0]:.3g} in step 1, {totals[-1]:.3g} in step {len(steps)}")
+    return notes or [f"neither vanishing nor exploding: from {low} to {high}"]
 
 
 def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:
@@ -501,7 +501,7 @@ def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
         finite = layer.entries[np.isfinite(layer.entries)]
         spread = np.ptp(finite) > 1e-12 * abs(finite).max() if finite.size else False
         axis.hist(finite, bins=30 if spread else 1, color=COLORS[0])
-        axis.set_title("\n".join(filter(None, (name, layer.remarks))), fontsize="small")
+        axis.set_title("\n".join(filter(None, (name, layer.notes))), fontsize="small")
         axis.tick_params(labelsize="small")
     for axis in axes:  # unused axes
         axis.remove()

@@ -162,12 +162,12 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
 def _several_entries(array: Array) -> Exception:
     """PyTorch's error for a tensor with several entries in a list of numbers."""
     kind: type[Exception] = ValueError
-    said = "only one element tensors can be converted to Python scalars"
+    message = "only one element tensors can be converted to Python scalars"
     if array.dtype.kind in "iu":
         kind = TypeError
-        said = "only integer tensors of a single element can be converted to an index"
+        message = "only integer tensors of a single element can be converted to an index"
     return kind(
-        f"{said}, but one in the list has shape {list(array.shape)}. To fix it, use minigrad.stack(...) or "
+        f"{message}, but one in the list has shape {list(array.shape)}. To fix it, use minigrad.stack(...) or "
         "minigrad.cat(...)."
     )
 

@@ -338,10 +338,10 @@ def reports(what: str) -> Callable[[F], F]:
     def decorate(method: F) -> F:
         @functools.wraps(method)
         def reported(self: Any, *args: Any, **kwargs: Any) -> Any:
-            told = getattr(state.observer, "updating", None) if unusual else None
-            if told is None:
+            notify = getattr(state.observer, "updating", None) if unusual else None
+            if notify is None:
                 return method(self, *args, **kwargs)
-            with told(what, self):
+            with notify(what, self):
                 return method(self, *args, **kwargs)
 
         return reported  # type: ignore[return-value]
@@ -351,9 +351,9 @@ def reports(what: str) -> Callable[[F], F]:
 
 def with_name(name: str, tensor: T) -> T:
     """Tell the observer what to call a tensor that the user's code does not name; return the tensor."""
-    told = getattr(state.observer, "called", None) if unusual else None
-    if told is not None:
-        told(name, tensor)
+    notify = getattr(state.observer, "called", None) if unusual else None
+    if notify is not None:
+        notify(name, tensor)
     return tensor
 
 

@@ -160,8 +160,8 @@ class Op:
         if self.name in REGISTRY:
             raise TypeError(f"two ops are named {self.name}")
         REGISTRY[self.name] = self
-        for told in LISTENERS:
-            told(self)
+        for notify in LISTENERS:
+            notify(self)
         if self.numpy is not None:
             BY_NUMPY[self.numpy] = self
 

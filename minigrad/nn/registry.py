@@ -134,8 +134,8 @@ class Registry:
         if "_registered_kinds" not in self.__dict__:
             missing = "_modules" if name == "_registered_kinds" else name  # PyTorch misses this one
             why = f". Module.__init__() has not been called. {BEGIN_INIT}"
-        said = f"'{type(self).__name__}' object has no attribute '{missing}'{why}"
-        raise AttributeError(said, name=name, obj=self)
+        message = f"'{type(self).__name__}' object has no attribute '{missing}'{why}"
+        raise AttributeError(message, name=name, obj=self)
 
     def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind

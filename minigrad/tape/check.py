@@ -56,8 +56,8 @@ class CheckedLeaf:
         """ "✓ right", or both gradients and the guess at the mistake; or why there is none."""
         if self.ok or not self.tape:
             return self.hint or "✓ right"
-        said = f"different: yours {self.yours}, the tape's {self.tape}."
-        return f"{said} {self.hint}".rstrip()
+        text = f"different: yours {self.yours}, the tape's {self.tape}."
+        return f"{text} {self.hint}".rstrip()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -188,9 +188,9 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
         yield mine.T, "It is the transpose."
     if mine.ndim >= right.ndim and (axes := broadcast_axes(right.shape, mine.shape)):
         many = "axis" if len(axes) == 1 else "axes"
-        said = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
+        hint = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
         total = mine.sum(axes)
-        yield total.reshape(right.shape) if total.size == right.size else total, said
+        yield total.reshape(right.shape) if total.size == right.size else total, hint
 
 
 # ---------------------------------------------------------------------- central differences
@@ -218,14 +218,14 @@ class Differences:
 
     def text(self, mine: Any = None) -> str:
         """The quotients as text; with a hand-derived gradient, entry by entry."""
-        said = f"central differences: {Snapshot(self.central)}"
+        text = f"central differences: {Snapshot(self.central)}"
         if mine is not None:
             shape = double_of(mine).shape
             if shape != self.central.shape:
-                return f"{said}; yours has shape {shape} instead of {self.central.shape}."
-            said = _table(self, mine)
+                return f"{text}; yours has shape {shape} instead of {self.central.shape}."
+            text = _table(self, mine)
         kink = "there is a kink: the slopes from the left and the right differ."
-        return "\n".join([said, *(f"At {self.name}{at or ''} {kink}" for at in self.kinks[:3])])
+        return "\n".join([text, *(f"At {self.name}{at or ''} {kink}" for at in self.kinks[:3])])
 
     def __repr__(self) -> str:
         return _table(self, None)

@@ -78,8 +78,8 @@ def _run(
         if not (isinstance(z, Tensor) and z.requires_grad and repeats(z.array, known)):
             return {}
         rows = [
-            grad(z, inputs, wrap(one.reshape(known.shape)), True, materialize_grads=True)
-            for one in np.eye(known.size, dtype=z.array.dtype)
+            grad(z, inputs, wrap(basis_vector.reshape(known.shape)), True, materialize_grads=True)
+            for basis_vector in np.eye(known.size, dtype=z.array.dtype)
         ]
     columns = zip(*rows, strict=True)
     return {

@@ -42,9 +42,9 @@ def words(value: Snapshot | None) -> str:
     if value is None:
         return "no gradient"
     facts = value.facts()
-    said = str(value)
-    if not said.startswith("from ") or facts["norm"] is None:
-        return said
+    text = str(value)
+    if not text.startswith("from ") or facts["norm"] is None:
+        return text
     not_finite = count_not_finite(facts)
     also = f", but for {not_finite}" if not_finite else ""
     return f"a {shape_text(facts['shape'])} array of norm {number_text(facts['norm'])}{also}"
@@ -196,8 +196,8 @@ class Steps:
         return doc.TapeStep("forward", "failed", text, [detail], node.id)
 
     def _seed(self, b: Backward) -> doc.TapeStep:
-        said = ", ".join(f"{self.nodes[e].title} gets {words(g)}" for e, g in b.seeds)
-        text = f"Backward pass {b.ran_as} begins: {said}."
+        seeds = ", ".join(f"{self.nodes[e].title} gets {words(g)}" for e, g in b.seeds)
+        text = f"Backward pass {b.ran_as} begins: {seeds}."
         if b.engine != "graph":
             text += f" The engine is {'PyTorch’s' if b.engine == 'torch' else repr(b.engine)}."
         detail = doc.SeedDetail(
@@ -272,9 +272,9 @@ class Steps:
         every = filter(None, map(str.strip, entry.formula.split("  ")[1:]))
         used = (rule for rule in every if any(x is None or f"/d{x}" in rule for x in letters))
         rules = [in_users_names(rule, names) for rule in used]
-        said = "rule is applied" if len(rules) == 1 else "rules are applied"
-        said += f": {', '.join(rules)}" if rules else ""
-        return [doc.Detail("apply", f"Its {said}.{first}")]
+        text = "rule is applied" if len(rules) == 1 else "rules are applied"
+        text += f": {', '.join(rules)}" if rules else ""
+        return [doc.Detail("apply", f"Its {text}.{first}")]
 
     def _operand(self, run: NodeRun, s: Sent) -> int:
         """The position of the operand that a gradient was sent to; the first, if it is not known."""

@@ -363,8 +363,8 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     large = entry.results[0].shape if entry.written is None else entry.written
     lead = len(large) - len(small)
     axes = broadcast_axes(small, large) if lead >= 0 else ()
-    said = ", ".join(f"{k} ({large[k]}{'' if k < lead else ' → 1'})" for k in axes)
-    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {said}" if axes else None
+    axes_text = ", ".join(f"{k} ({large[k]}{'' if k < lead else ' → 1'})" for k in axes)
+    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {axes_text}" if axes else None
 
 
 def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) -> doc.TapePass:

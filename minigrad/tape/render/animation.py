@@ -31,8 +31,8 @@ def frames(document: Document, steps: Sequence[int]) -> list[Picture]:
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
     texts = ["Before the first step.", *(step.text for step in document.steps)]
-    said = [f"{step}/{len(document.steps)}  {clean(texts[step])}" for step in steps]
-    return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
+    captions = [f"{step}/{len(document.steps)}  {clean(texts[step])}" for step in steps]
+    return [_captioned(p, width, height, text) for p, text in zip(pictures, captions, strict=True)]
 
 
 def _chosen(document: Document, steps: Iterable[int] | None) -> list[int]:

@@ -180,13 +180,13 @@ def _culprit(canvas: Canvas) -> list[Item]:
     curve = ((out, start[1]), (out, end[1]), (end[0] + back, end[1]))
     tips = (end, (end[0] + back, end[1] - 4.5), (end[0] + back, end[1] + 4.5))
     left, base = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
-    said = "changed it"
-    plate = Rect(left - 2, base - 10, text_width(said, 11, bold=True) + 4, 13, "#FFFFFF")
+    label = "changed it"
+    plate = Rect(left - 2, base - 10, text_width(label, 11, bold=True) + 4, 13, "#FFFFFF")
     return [
         Line(start, (curve,), style.ERROR, 2.0, "2 3"),
         Shape(tips, style.ERROR),
         plate,  # the text may lie on an arrow
-        Words(left, base, said, 11, style.ERROR, True),
+        Words(left, base, label, 11, style.ERROR, True),
     ]
 
 

@@ -124,10 +124,10 @@ def text(document: doc.Document) -> str:
                 f"first {step.first}{which} made{_line(document, node.code)}: {short(what)}"
             )
     if document.error is not None:
-        said = clean(document.error.text.splitlines()[0])
+        message = clean(document.error.text.splitlines()[0])
         if document.backward and document.backward[-1].error == document.error.text:
-            said = said.partition(":")[0]  # the full text is just above
-        parts.append(f"the code stopped{_line(document, document.error.code)}: {said}")
+            message = message.partition(":")[0]  # the full text is just above
+        parts.append(f"the code stopped{_line(document, document.error.code)}: {message}")
     return "\n\n".join(parts)
 
 

@@ -58,16 +58,16 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
 
 def _printed(facts: ArrayFacts) -> list[str]:
     """The value as text if it is short, and the number of entries that are not finite; otherwise empty."""
-    not_finite, said, size = count_not_finite(facts), in_words(facts), facts["size"]
+    not_finite, text, size = count_not_finite(facts), in_words(facts), facts["size"]
     if "rows" in facts or (size and facts["shape"] and facts["min"] is None):
-        return [short(said, PRINTED)]
-    if not said.startswith("all ") and 0 < size <= MOST_PRINTED:
-        said = nested_text(np.array(facts["first"], object).reshape(facts["shape"]).tolist())
-    elif said.startswith("from "):
+        return [short(text, PRINTED)]
+    if not text.startswith("all ") and 0 < size <= MOST_PRINTED:
+        text = nested_text(np.array(facts["first"], object).reshape(facts["shape"]).tolist())
+    elif text.startswith("from "):
         return []
-    if len(said) > PRINTED:
+    if len(text) > PRINTED:
         return []
-    return [f"= {said}"] + ([not_finite] if not_finite and facts["shape"] else [])
+    return [f"= {text}"] + ([not_finite] if not_finite and facts["shape"] else [])
 
 
 def heat_cells(a: Array) -> list[str]:

@@ -96,9 +96,9 @@ class _Exchange:
         if isinstance(value, np.ndarray):
             return value.copy()
         if type(value) in (list, tuple, set):
-            return type(value)(self._once(one) for one in value)
+            return type(value)(self._once(part) for part in value)
         if type(value) is dict:
-            return {key: self._once(one) for key, one in value.items()}
+            return {key: self._once(part) for key, part in value.items()}
         if isinstance(value, FunctionType) and value.__globals__ is self.given:
             return self._function(value)
         if isinstance(value, ModuleType) and _is_theirs(value.__name__):

@@ -285,7 +285,7 @@ def saved_of(node: Any, unpack: bool = False) -> Iterator[tuple[str, Any]]:
         except RuntimeError:  # it was freed
             continue
         if isinstance(value, tuple):
-            yield from ((f"{called}[{k}]", one) for k, one in enumerate(value))
+            yield from ((f"{called}[{k}]", part) for k, part in enumerate(value))
         else:
             yield name, value
 
