@@ -369,7 +369,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     tensor(2, dtype=minigrad.int32)
     """
     A = checked_square("cholesky_ex", A)
-    factor = _of_those_that_have_one(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
+    factor = _with_info(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
     return linalg_cholesky_ex(*factor)
 
 
@@ -382,10 +382,10 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     tensor(2, dtype=minigrad.int32)
     """
     A = checked_square("inv_ex", A)
-    return linalg_inv_ex(*_of_those_that_have_one(A, inv, first_dependent, check_errors))
+    return linalg_inv_ex(*_with_info(A, inv, first_dependent, check_errors))
 
 
-def _of_those_that_have_one(
+def _with_info(
     A: Tensor,
     compute: Callable[[Tensor], Tensor],
     problem: Callable[[Array], int],

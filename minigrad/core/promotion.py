@@ -173,7 +173,7 @@ def convert(
     return operands, arrays
 
 
-def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool = False) -> dtypes.Dtype:
+def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool) -> dtypes.Dtype:
     """The dtype that an op computes in, for these operands.
 
     beside_an_array   one of them is an array of NumPy's, as in  x @ array: dtypes may differ, as in NumPy

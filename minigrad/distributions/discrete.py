@@ -171,8 +171,8 @@ class Binomial(_Trials, _Binary):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
-        log_ways = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
-        return log_ways + value * logits - n * softplus(logits)
+        log_coefficient = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
+        return log_coefficient + value * logits - n * softplus(logits)
 
     def _entropy(self) -> Tensor:
         log_p = self.log_prob(self.enumerate_support(False))

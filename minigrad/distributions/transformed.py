@@ -289,9 +289,6 @@ class TransformedDistribution(Distribution):
             )
         return sign * (probability - 0.5) + 0.5
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
     def _kl(self, q: Self) -> Tensor:
         """The KL divergence of the base distributions: an invertible transform does not change it."""
         if self.transforms != q.transforms or self.event_shape != q.event_shape:
@@ -321,5 +318,3 @@ class LogNormal(TransformedDistribution):
     def _moments(self) -> tuple[Tensor, Tensor]:
         square = self.scale**2
         return (self.loc + square / 2).exp(), square.expm1() * (2 * self.loc + square).exp()
-
-    __repr__ = Distribution.__repr__

@@ -117,7 +117,7 @@ class Sampling(ArrayMethods):
         tensor([5., 5.])
         """
         if low is None and to is None:
-            return self._fill("RandomBackward2", kernels.anything, generator)
+            return self._fill("RandomBackward2", kernels.any_integers, generator)
         name = "RandomBackward1" if to is None else "RandomBackward0"
         low, to = (0, low) if to is None else (low or 0, to)
         return self._fill(name, kernels.integers, low, to, generator)

@@ -151,7 +151,7 @@ def _require_float(name: str, dtype: Dtype) -> None:
 
 
 def _require_continuous(name: str, dtype: Dtype) -> None:
-    """The same, with PyTorch's other message."""
+    """Like _require_float, with another message of PyTorch's."""
     if dtype.kind != "f":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -297,7 +297,7 @@ def _without_rounding(dtype: Dtype, low: int, high: int) -> tuple[int, int]:
 
 
 @drawn
-def anything(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
+def any_integers(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Random integers from 0 to n, the largest n such that the dtype represents 0..n exactly."""
     if dtype.kind == "b":
         count = 2
@@ -401,7 +401,7 @@ def cauchy(
 
 
 @drawn
-def events(rates: Array, generator: Generator | None) -> Array:
+def poisson_samples(rates: Array, generator: Generator | None) -> Array:
     """Samples from the Poisson distributions with these rates.
 
     For rates below 10, Knuth's algorithm multiplies uniform samples until the product is at most
@@ -412,11 +412,11 @@ def events(rates: Array, generator: Generator | None) -> Array:
     """
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _one_by_one(_events, generator, rates)
+    return _one_by_one(_poisson_sample, generator, rates)
 
 
 @drawn
-def successes(counts: Array, p: Array, generator: Generator | None) -> Array:
+def binomial_samples(counts: Array, p: Array, generator: Generator | None) -> Array:
     """Samples from the binomial distributions with these numbers of trials and probabilities of success.
 
     If fewer than 10 successes are expected, it adds up the waiting times for them, which are geometric.
@@ -424,7 +424,7 @@ def successes(counts: Array, p: Array, generator: Generator | None) -> Array:
 
     Source: Hoermann, The generation of binomial random variates (1993).
     """
-    return _one_by_one(_successes, generator, counts, p)
+    return _one_by_one(_binomial_sample, generator, counts, p)
 
 
 def _one_by_one(
@@ -438,9 +438,9 @@ def _one_by_one(
     return np.array(z, like.dtype).reshape(np.shape(like))
 
 
-def _events(rate: float, g: Generator) -> int:
+def _poisson_sample(rate: float, g: Generator) -> int:
     if rate >= 10:
-        return _many_events(rate, g)
+        return _poisson_by_rejection(rate, g)
     if rate == 0:
         return 0
     count, product, limit = 0, _one(g), math.exp(-rate)
@@ -450,7 +450,7 @@ def _events(rate: float, g: Generator) -> int:
     return count
 
 
-def _many_events(rate: float, g: Generator) -> int:
+def _poisson_by_rejection(rate: float, g: Generator) -> int:
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -469,15 +469,15 @@ def _many_events(rate: float, g: Generator) -> int:
             return k
 
 
-def _successes(n: float, p: float, g: Generator) -> float:
+def _binomial_sample(n: float, p: float, g: Generator) -> float:
     if math.isnan(n) or math.isnan(p):
         return math.nan
     if n <= 0 or p <= 0:
         return 0
     if p > 0.5:
-        return n if p >= 1 else n - _successes(n, 1 - p, g)
+        return n if p >= 1 else n - _binomial_sample(n, 1 - p, g)
     if n * p >= 10:
-        return _many_successes(n, p, g)
+        return _binomial_by_rejection(n, p, g)
     count, trials = 0, 0
     while True:
         trials += math.ceil(math.log(_one(g)) / math.log1p(-p))
@@ -486,13 +486,13 @@ def _successes(n: float, p: float, g: Generator) -> float:
         count += 1
 
 
-def _many_successes(n: float, p: float, g: Generator) -> float:
+def _binomial_by_rejection(n: float, p: float, g: Generator) -> float:
     deviation = math.sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * deviation
     mode = math.floor((n + 1) * p)
-    slope, top = math.log(p / (1 - p)), _log_ways(n, mode)
+    slope, top = math.log(p / (1 - p)), _log_coefficient(n, mode)
     while True:
         u = _one(g) - 0.5
         v = _one(g)
@@ -503,11 +503,11 @@ def _many_successes(n: float, p: float, g: Generator) -> float:
         if k < 0 or k > n:
             continue
         left = math.log(v * alpha / (a / (us * us) + b))
-        if left <= (k - mode) * slope + _log_ways(n, k) - top:
+        if left <= (k - mode) * slope + _log_coefficient(n, k) - top:
             return k
 
 
-def _log_ways(n: float, k: float) -> float:
+def _log_coefficient(n: float, k: float) -> float:
     """log(1 / (k! (n - k)!))"""
     return -math.lgamma(k + 1) - math.lgamma(n - k + 1)
 

@@ -206,7 +206,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise NotImplementedError(
             f'"poisson_cpu" not implemented for {dtypes.torch_name(input.dtype)!r}'
         )
-    drawn = wrap(kernels.events(input.array, generator))
+    drawn = wrap(kernels.poisson_samples(input.array, generator))
     return sampled(input, drawn, "PoissonBackward0")
 
 
@@ -228,7 +228,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             f"To fix it, convert one: prob.to({count.dtype})."
         )
     n, p = np.broadcast_arrays(count.array, prob.array)
-    drawn = wrap(kernels.successes(n, p, generator))
+    drawn = wrap(kernels.binomial_samples(n, p, generator))
     return sampled(prob.expand(n.shape), drawn, "BinomialBackward0")
 
 
