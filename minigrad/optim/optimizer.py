@@ -55,13 +55,13 @@ Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 ParamsT = _params_t = Params  # PyTorch's names, new and old, which programs use in annotations
 
 
-class _Instead(threading.local):
+class _Replacement(threading.local):
     """A thread-local replacement for step, set by static.compile while it records a step."""
 
     step: Callable[..., Any] | None = None
 
 
-instead = _Instead()
+replacement = _Replacement()
 
 
 class _Required:
@@ -363,8 +363,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: object, **kwargs: object) -> Any:
         self._has_stepped = self._opt_called = True
-        if instead.step is not None:
-            return instead.step(self, *args, **kwargs)
+        if replacement.step is not None:
+            return replacement.step(self, *args, **kwargs)
         if "_hooks" not in vars(self):  # a wrapper that never called Optimizer.__init__
             return step(self, *args, **kwargs)
         hooked = self._hooks["before_step"] or self._hooks["after_step"]

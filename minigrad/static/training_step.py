@@ -37,7 +37,7 @@ import numpy as np
 
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
-from minigrad.optim.optimizer import instead
+from minigrad.optim.optimizer import replacement
 from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
@@ -113,8 +113,8 @@ class Replay:
     def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
         recorder = StepRecorder()
         slots = recorder.inputs_of(f, arrays)
-        before = instead.step
-        instead.step = functools.partial(record_optimizer_step, recorder)
+        before = replacement.step
+        replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
             with recorder.watching():
                 result = f(*slots)
@@ -122,7 +122,7 @@ class Replay:
                 if node.grad is not None:
                     recorder.show(node)
         finally:
-            instead.step = before
+            replacement.step = before
             for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:

@@ -122,7 +122,7 @@ class _Thinning:
         stay = {*range(len(recorder.entries))} - self.whole | self._needed()
         self.new = {old: k for k, old in enumerate(sorted(stay))}
 
-    def _happened(self, wanted: str) -> list[int]:
+    def _numbers_of(self, wanted: str) -> list[int]:
         """The numbers of the passes ("seed") or the updates that stay, in order."""
         events = (self.recorder.events[k] for k in self.events)
         return [which for kind, which, _ in events if kind == wanted]
@@ -134,9 +134,9 @@ class _Thinning:
         inside += entries[self.iterations[-1].entries.stop :]
         found = {i.entry for e in inside for i in (*e.inputs, *e.read)}
         found |= {s.entry for e in inside for s in e.saved}
-        for number in self._happened("update"):
+        for number in self._numbers_of("update"):
             found |= {w.was for w in updates[number].written}
-        for number in self._happened("seed"):
+        for number in self._numbers_of("seed"):
             b = self.recorder.passes[number]
             found |= {t.entry for t in b.runs} | {e for e, _ in b.seeds}
             found |= {*b.expected, *b.pruned, *b.grads, b.failed}
@@ -145,7 +145,7 @@ class _Thinning:
     def run(self) -> None:
         recorder, new = self.recorder, self.new
         events = [recorder.events[k] for k in self.events]
-        passes, updates = self._happened("seed"), self._happened("update")
+        passes, updates = self._numbers_of("seed"), self._numbers_of("update")
         pass_of = {old: k for k, old in enumerate(passes)}
         update_of = {old: k for k, old in enumerate(updates)}
         self._entries()

@@ -30,7 +30,7 @@ MOST = 1 << 13  # maximum number of entries, for all Jacobians of a document
 class Jacobians:
     """Computes the Jacobians of a recording, with at most `most` entries in total."""
 
-    def __init__(self, entries: Sequence[Entry], most: int = MOST) -> None:
+    def __init__(self, entries: Sequence[Entry], most: int) -> None:
         self.entries, self.left = entries, most
 
     def of(self, entry: Entry) -> dict[int, Snapshot]:

@@ -140,7 +140,7 @@ class Steps:
         before = [None if r is None else r.value for r in given]
         made = made_not_finite(before, [r.value for r in entry.results])
         first = self._first(node.made_by or 0, made)
-        step = op_step(node, text + _said(first), backward=node.made_by is not None)
+        step = op_step(node, text + _first_note(first), backward=node.made_by is not None)
         return replace(step, first=first)
 
     def _update(self, update: Update) -> doc.TapeStep:
@@ -214,7 +214,7 @@ class Steps:
         details = [
             *self._taken(b, run),
             *self._hooks(run, "before"),
-            *self._applied(run, _said(first)),
+            *self._applied(run, _first_note(first)),
             *self._hooks(run, "after"),
             *[self._deposit(b, run, s) for s in run.sent],
             *self._accumulated(run),
@@ -229,7 +229,7 @@ class Steps:
             details.append(doc.CaptureDetail("keep", used, text))
         if run.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
-        text = self._summary(run) + self._instead(run) + _said(first)
+        text = self._summary(run) + self._turn_of_another(run) + _first_note(first)
         node = f"n{run.entry}"
         return doc.TapeStep("backward", "node", text, details, node, b.number, k + 1, g, first)
 
@@ -247,14 +247,14 @@ class Steps:
             why = f"leaves come {place}" if leaf else "it was made last"
             text = f"{title} is taken from the queue ({why}), with the gradient {g}."
             if run.instead is not None:
-                text = f"{title} ran, with the gradient {g}.{self._instead(run)}"
+                text = f"{title} ran, with the gradient {g}.{self._turn_of_another(run)}"
         taken: list[doc.AnyDetail] = [doc.Detail("pop", text)]
         if entry.saved and run.g is not None:
             kept = ", ".join(self._saved(s) for s in self.nodes[run.entry].saved)
             taken.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
         return taken
 
-    def _instead(self, run: NodeRun) -> str:
+    def _turn_of_another(self, run: NodeRun) -> str:
         if run.instead is None:
             return ""
         return f" By our counts, it was the turn of {self.nodes[run.instead].title}."
@@ -376,7 +376,7 @@ class Steps:
         return name if saved.version is None or saved.constant else f"{name} v{saved.version}"
 
 
-def _said(first: doc.NotFinite | None) -> str:
+def _first_note(first: doc.NotFinite | None) -> str:
     return "" if first is None else f" The first {first} is made here."
 
 

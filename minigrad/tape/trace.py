@@ -323,7 +323,7 @@ def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
                 backward_edge=passed if given.gradient else None,
                 inplace=entry.inplace and operand == 0,
                 view=entry.view and operand == 0,
-                summed=_summed(entries[given.entry], given, entry),
+                summed=_summed_axes(entries[given.entry], given, entry),
             )
             edges.append(edge)
             passed += given.gradient
@@ -351,7 +351,7 @@ def _without_cycles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     return [e for e in edges if e not in closing]
 
 
-def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
+def _summed_axes(source: Entry, given: Input, entry: Entry) -> str | None:
     """The axes over which a gradient is summed to undo a broadcast, as text."""
     known = given.output < len(source.results)  # not always, for a node made before the recording
     if not given.gradient or not known or not entry.results or entry.view:

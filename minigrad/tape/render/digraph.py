@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from minigrad.tape.names import clean
 
-Looks = Mapping[str, str]
+Attributes = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Vertex:
 
     id: str
     lines: Sequence[str]
-    looks: Looks = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Arrow:
 
     start: str
     end: str
-    looks: Looks = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Cluster:
 
 
 def digraph(
-    name: str, parts: Iterable[Vertex | Cluster], arrows: Iterable[Arrow], **defaults: Looks
+    name: str, parts: Iterable[Vertex | Cluster], arrows: Iterable[Arrow], **defaults: Attributes
 ) -> str:
     """The DOT text of a graph.
 
@@ -58,7 +58,7 @@ def digraph(
         a -> a [style=dashed];
     }
     """
-    lines = [f"    {what}{_looks(looks)};" for what, looks in defaults.items()]
+    lines = [f"    {what}{_attribute_text(attributes)};" for what, attributes in defaults.items()]
     for k, part in enumerate(parts):
         if isinstance(part, Cluster):
             lines += [f"    subgraph cluster{k} {{", f"        label={_quoted([part.title])};"]
@@ -66,16 +66,16 @@ def digraph(
             lines.append("    }")
         else:
             lines.append(f"    {_vertex(part)}")
-    lines += [f"    {a.start} -> {a.end}{_looks(a.looks)};" for a in arrows]
+    lines += [f"    {a.start} -> {a.end}{_attribute_text(a.attributes)};" for a in arrows]
     return "\n".join([" ".join(["digraph", *name.split(), "{"]), *lines, "}"])
 
 
 def _vertex(v: Vertex) -> str:
-    return f"{v.id}{_looks({'label': _quoted(v.lines), **v.looks})};"
+    return f"{v.id}{_attribute_text({'label': _quoted(v.lines), **v.attributes})};"
 
 
-def _looks(looks: Looks) -> str:
-    return f" [{' '.join(f'{k}={v}' for k, v in looks.items())}]" if looks else ""
+def _attribute_text(attributes: Attributes) -> str:
+    return f" [{' '.join(f'{k}={v}' for k, v in attributes.items())}]" if attributes else ""
 
 
 def _quoted(lines: Iterable[str]) -> str:

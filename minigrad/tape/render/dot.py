@@ -145,9 +145,9 @@ class DotGraph:
         self.vertices[key] = Vertex(key, list(filter(None, lines)), {"fillcolor": color})
         return key
 
-    def connect(self, start: str, end: str, **looks: str) -> None:
+    def connect(self, start: str, end: str, **attributes: str) -> None:
         """Add an arrow with these attributes."""
-        self.arrows.append(Arrow(start, end, looks))
+        self.arrows.append(Arrow(start, end, attributes))
 
     def with_joined_leaves(self) -> "DotGraph":
         """The graph with each leaf and its AccumulateGrad joined in one box."""
@@ -342,7 +342,7 @@ def draw_graph(graph: DotGraph) -> Picture:
         shapes.append(Words(MARGIN, MARGIN + SIZE, note, SIZE, mono=True))
     dx, dy = (wide - layout.width) / 2, MARGIN + above
     for a, route in zip(arrows, layout.routes, strict=True):
-        headed, dash = a.looks.get("dir") != "none", "3 3" if a.looks else ""
+        headed, dash = a.attributes.get("dir") != "none", "3 3" if a.attributes else ""
         points = [(x + dx, y + dy) for x, y in route.points]
         knees = [y + dy for y in route.knees]
         shapes.append(leaning(points, LINE, 1.4, dash, knees=knees, end=-7 if headed else 0))
@@ -356,7 +356,7 @@ def draw_graph(graph: DotGraph) -> Picture:
     for v in vertices:
         p = layout.boxes[v.id]
         x, y = p.x + dx, p.y + dy
-        shapes.append(_box(x, y, p.width, p.height, COLORS[v.looks["fillcolor"]], 4))
+        shapes.append(_box(x, y, p.width, p.height, COLORS[v.attributes["fillcolor"]], 4))
         for k, line in enumerate(v.lines):
             shapes.append(_words(x + p.width / 2, y + PAD / 2 + ROW * (k + 0.75), line))
     return Picture(wide, high, shapes, "make-dot", f"graph of {len(graph.vertices)} nodes")
@@ -365,7 +365,7 @@ def draw_graph(graph: DotGraph) -> Picture:
 def _measured(v: Vertex) -> Box:
     width = max(text_width(line, SIZE, mono=True) for line in v.lines) + 2 * PAD
     chip = text_width(f"↑ {v.lines[0]}", SIZE, mono=True) + 2 * PAD
-    leaf = v.looks["fillcolor"] == LEAF
+    leaf = v.attributes["fillcolor"] == LEAF
     return Box(v.id, width, ROW * len(v.lines) + PAD, leaf=leaf, chip=chip)
 
 

@@ -166,8 +166,8 @@ def dot_text(document: doc.Document) -> str:
         else:
             columns.setdefault(of.column, []).append(vertex)
             if of.role in ("rule", "sum") and of.of is not None:
-                looks = {"style": "dotted", "constraint": "false", "dir": "none"}
-                arrows.append(digraph.Arrow(of.of, node.id, looks))
+                attributes = {"style": "dotted", "constraint": "false", "dir": "none"}
+                arrows.append(digraph.Arrow(of.of, node.id, attributes))
     if document.program is not None:
         titles = document.program.columns
         parts += [digraph.Cluster(titles[c], vertices) for c, vertices in columns.items()]

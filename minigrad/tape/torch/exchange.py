@@ -37,7 +37,7 @@ def exchange(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], 
     return made.copy, made.left_out
 
 
-def instead(name: str, *args: Any, **kwargs: Any) -> Any:
+def import_ours(name: str, *args: Any, **kwargs: Any) -> Any:
     """A replacement for `__import__` that imports minigrad instead of PyTorch."""
     return builtins.__import__(_name(name), *args, **kwargs)
 
@@ -64,7 +64,7 @@ class _Exchange:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.given = namespace
         self.copy: dict[str, Any] = {
-            "__builtins__": {**vars(builtins), "__import__": instead},
+            "__builtins__": {**vars(builtins), "__import__": import_ours},
             "__name__": namespace.get("__name__", "__main__"),
         }
         self.made: dict[int, Any] = {}

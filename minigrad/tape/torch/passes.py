@@ -167,7 +167,7 @@ class OnePass:
         run = NodeRun(entry, next(iter(parts.values()), None), parts if len(grads) > 1 else {})
         run.freed = not self.record.retain_graph and keeps_tensors(node)
         run.captured = not self.accumulate and node in self.inputs
-        run.instead = self._instead(entry)
+        run.instead = self._turn_of_another(entry)
         self._hooks(run, node)
         if hasattr(node, "variable"):
             run.accumulated = self._unseen(node.variable.grad), self._sum(node, grads[0])
@@ -186,7 +186,7 @@ class OnePass:
         results = self.recorder.entries[entry].results
         return self.seen.alive(results[0].tensor) if len(results) == 1 else None
 
-    def _instead(self, entry: int) -> int | None:
+    def _turn_of_another(self, entry: int) -> int | None:
         """The node that should run according to our counts, if it is not this one."""
         keys = {e: self.recorder.entries[e].queue_key or 0 for e in self.ready}
         self.ready.discard(entry)
