@@ -166,7 +166,7 @@ class Answer:
 def exchanged(one: str, other: str) -> Diagnosis:
     """The diagnosis for two swapped answers: each is right in place of the other."""
     message = f"{one} and {other} are swapped: each is right in place of the other."
-    return nowhere("exchanged", message, "Check which of the two each result belongs to.")
+    return general_diagnosis("exchanged", message, "Check which of the two each result belongs to.")
 
 
 def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
@@ -180,6 +180,6 @@ def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
     return next((d for d in known if all(d.kind in also for also in kinds)), None)
 
 
-def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:
+def general_diagnosis(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:
     """A diagnosis that belongs to no particular operation."""
     return Diagnosis(kind, None, None, message, hint, also)

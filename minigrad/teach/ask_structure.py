@@ -20,7 +20,7 @@ from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.teach.answer import Diagnosis, nowhere
+from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import real_array
 from minigrad.teach.question import Written
@@ -108,19 +108,19 @@ class Edges(OnATape):
 
     def _explain(self, name: str, have: Counter[str], want: Counter[str]) -> Diagnosis | None:
         if have == Counter(z for z, xs in self.edges().items() if name in xs):
-            return nowhere(
+            return general_diagnosis(
                 "forward_edges",
                 f"These are the operations that read {name}: the edges of the forward pass.",
                 f"The node of {name} sends gradients to the tensors that {name} was computed from.",
             )
         if set(have) == set(want):
-            return nowhere(
+            return general_diagnosis(
                 "double_use",
                 "Each use of an operand is an edge of its own; a tensor that is read twice gets two.",
                 "Both contributions are added where the edges end.",
             )
         if set(have) == self.behind(name) & set(self.inputs):
-            return nowhere(
+            return general_diagnosis(
                 "jumped_to_the_leaves",
                 f"These are the inputs that {name} depends on in the end.",
                 "An edge goes one operation back, no further.",
@@ -156,7 +156,7 @@ class Order(OnATape):
             return "wrong answer", f"{missing[0]} is missing", None
         if len(order) > len(place):
             twice = next(name for name in order if order.count(name) > 1)
-            found = nowhere(
+            found = general_diagnosis(
                 "visited_twice",
                 f"{twice} is visited once for each path that leads to it.",
                 "Wait until all contributions have arrived, add them, and pass the sum on once.",
@@ -171,12 +171,12 @@ class Order(OnATape):
     def _early(self, order: list[Any], name: str, z: str) -> tuple[str, Diagnosis]:
         message = f"{name} is visited before {z}, which has yet to send it a gradient"
         if order[-1] == "z":
-            return message, nowhere(
+            return message, general_diagnosis(
                 "forward_order",
                 "This is the order of the forward pass, from the inputs to z.",
                 "A backward pass starts at z.",
             )
-        return message, nowhere(
+        return message, general_diagnosis(
             "too_early",
             f"{name} passed its gradient on before all of it had arrived.",
             f"Count the edges that end at {name}: it is ready when that many gradients have arrived.",

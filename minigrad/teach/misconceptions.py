@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.teach.answer import Diagnosis, nowhere
+from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.difference import Array, difference
 from minigrad.teach.running import TooSlow, quiet, time_limit
 
@@ -39,7 +39,7 @@ class Misconception(NamedTuple):
 
     def diagnosis(self) -> Diagnosis:
         """Its message and hint, at no particular operation."""
-        return nowhere(self.kind, self.message, self.hint)
+        return general_diagnosis(self.kind, self.message, self.hint)
 
 
 class Seen(NamedTuple):
@@ -96,7 +96,7 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
         if tells and all(alike(m, misconception.gives(r)) for m, r in telling):
             return misconception.diagnosis()
     if telling and all(m.shape == r.shape and _nearly(m, r) for m, r in telling):
-        return nowhere(
+        return general_diagnosis(
             "finite_difference_noise",
             "The numbers are nearly right, as finite differences or rounded numbers are.",
             "Derive the formula: a derived gradient is right to about fifteen digits.",

@@ -306,7 +306,7 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
             ("sign", "it is the softmax of -x", wide * softmax(-x, axis=axis)),
             *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
         ]
-        yield _instead(use, wide * p, d, "g * softmax(x)")
+        yield _at_edge(use, wide * p, d, "g * softmax(x)")
 
 
 DIAGONAL = "only the diagonal of the Jacobian was used"
@@ -349,7 +349,7 @@ def _softmax(
     for k, (outer, q) in enumerate(others):
         d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
     d += [("reduction_axis", ANOTHER, result(g * p, k)) for k in range(p.ndim)]
-    return _instead(use, result(g * p), d, words)
+    return _at_edge(use, result(g * p), d, words)
 
 
 def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Formula:
@@ -374,7 +374,7 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
         changed = (g - v * w for v, w in ((p, turned), (q, turned), (q, total)))
         d += [("reduction_axis", ANOTHER, passed) for passed in changed]
-    return _instead(use, g - p * total, d, "g - p * sum(g)")
+    return _at_edge(use, g - p * total, d, "g - p * sum(g)")
 
 
 def _row(kind: str) -> Mistake:
@@ -396,7 +396,7 @@ KINDS = "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wro
 TABLE += map(_row, KINDS.split())
 
 
-def _instead(use: Use, right: Array, passed: Rows, words: str = "", times: Any = 1) -> Formula:
+def _at_edge(use: Use, right: Array, passed: Rows, words: str = "", times: Any = 1) -> Formula:
     """A formula for what passes along an edge, with what passes by each mistake; times: a factor of all."""
     wrong = [(kind, n, times * (d - right)) for kind, n, d in passed]
     return Formula(use, use.parent, wrong, words)
@@ -433,7 +433,7 @@ def _of_the_scores(a: Answer) -> Iterator[Formula]:
             if np.max(np.abs(g - each * rest)) <= near * size:
                 alone = use.fan_in == 1 and use.op_name in ("sigmoid", "exp")
                 wrong = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
-                yield _instead(use, rest, wrong, name, times=each)
+                yield _at_edge(use, rest, wrong, name, times=each)
 
 
 def _losses(
@@ -549,4 +549,4 @@ def _weight_of_positives(a: Answer) -> Iterator[Formula]:
             ("scale", "it multiplies the target, and not the whole term", p - w * y),
             ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
         ]
-        yield _instead(use, right, wrong, times=negative[0].g)
+        yield _at_edge(use, right, wrong, times=negative[0].g)

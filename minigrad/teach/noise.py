@@ -17,7 +17,7 @@ from minigrad.autograd import grad
 from minigrad.core.errors import AutogradError
 from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
-from minigrad.teach.answer import Answer, Diagnosis, nowhere
+from minigrad.teach.answer import Answer, Diagnosis, general_diagnosis
 from minigrad.teach.difference import decimal_text
 
 
@@ -34,7 +34,7 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
     if worst <= near or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
         digits = max(int(-np.log10(worst / size)), 0)
         right_to = f"{digits} digit{'s' * (digits != 1)}" if digits else "less than one digit"
-        yield nowhere(
+        yield general_diagnosis(
             "finite_difference_noise",
             f"The numbers are right to about {right_to}, as finite differences or rounded numbers are.",
             f"The largest difference is {decimal_text(worst, 2)}. Derive the formula, or compare with a tolerance.",

@@ -61,7 +61,7 @@ class ParameterRow:
     @property
     def note(self) -> str:
         """A remark on the parameter."""
-        return "" if self.trouble is None else _said_of([self.name], self.trouble)
+        return "" if self.trouble is None else _why_unchanged([self.name], self.trouble)
 
     def cells(self) -> tuple[str, ...]:
         """Name, group, shape, identity, what fills .grad, what the last step wrote."""
@@ -89,7 +89,7 @@ class Explanation(Report[ParameterRow]):
         for row in self.rows:
             if row.trouble is not None:
                 names.setdefault(row.trouble, []).append(row.name)
-        return [_said_of(some, trouble) for trouble, some in names.items()]
+        return [_why_unchanged(some, trouble) for trouble, some in names.items()]
 
 
 def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
@@ -121,14 +121,19 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
         nodes = reachable([] if loss.node is None else [loss.node])
         leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
     written = {id(p): version for p, version in optimizer._written}
-    rows = [_row(p, name, k, leaves, written.get(id(p))) for k, name, p in _held(optimizer, names)]
+    rows = [
+        _row(p, name, k, leaves, written.get(id(p)))
+        for k, name, p in _named_parameters(optimizer, names)
+    ]
     groups = len(optimizer.param_groups)
     headline = f"{type(optimizer).__name__} holds {count_of(len(rows), 'tensor')} in {count_of(groups, 'group')}"
-    answers = [*_strangers(rows, leaves, names), *_answers(rows, optimizer)]
+    answers = [*_leaves_not_held(rows, leaves, names), *_answers(rows, optimizer)]
     return Explanation(headline, rows, answers)
 
 
-def _held(optimizer: Optimizer, names: Mapping[int, str]) -> Iterator[tuple[int, str, Tensor]]:
+def _named_parameters(
+    optimizer: Optimizer, names: Mapping[int, str]
+) -> Iterator[tuple[int, str, Tensor]]:
     """Every parameter with its group and its name."""
     for k, group in enumerate(optimizer.param_groups):
         given = group.get("param_names")
@@ -163,7 +168,7 @@ def _row(
 
 
 # The remarks on one parameter, and on several.
-SAID = {
+REASONS = {
     "frozen": (
         "{who} requires no gradient, so no backward pass fills its .grad, and step skips it.",
         "{who} require no gradient, so no backward pass fills their .grad, and step skips them.",
@@ -185,10 +190,10 @@ SAID = {
 }
 
 
-def _said_of(names: Sequence[str], trouble: str) -> str:
+def _why_unchanged(names: Sequence[str], trouble: str) -> str:
     """Why the optimizer will not change these parameters."""
     who, grads = (_joined([name + end for name in names]) for end in ("", ".grad"))
-    return SAID[trouble][len(names) > 1].format(who=who, grads=grads)
+    return REASONS[trouble][len(names) > 1].format(who=who, grads=grads)
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -197,7 +202,7 @@ def _joined(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _strangers(
+def _leaves_not_held(
     rows: Sequence[ParameterRow], leaves: list[AccumulateGrad] | None, names: Mapping[int, str]
 ) -> Iterator[str]:
     """Leaves of the loss that the optimizer does not hold: they get a .grad, but no step."""
@@ -205,7 +210,7 @@ def _strangers(
     free = [node.variable for node in leaves or () if node not in held]
     called = [names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free]
     if called:
-        yield _said_of(called, "not held")
+        yield _why_unchanged(called, "not held")
 
 
 def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str]:
@@ -217,7 +222,7 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
     entry = f"optimizer.param_groups[{row.group}]['params'][{i}]"
     yield f"Which objects?  The tensors themselves, not copies: {entry} is {row.name}."
     if row.node is not None:
-        yield f"What fills .grad?  {_filler(row)}"
+        yield f"What fills .grad?  {_what_fills_grad(row)}"
     if row.wrote is None:
         yield f"What does step write?  {_unwritten(row, optimizer)}"
     else:
@@ -231,7 +236,7 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
         yield "Why does the model see it?  It computes with the same object; nothing is copied back."
 
 
-def _filler(row: ParameterRow) -> str:
+def _what_fills_grad(row: ParameterRow) -> str:
     """What fills the .grad of a parameter that requires a gradient."""
     if row.reached is False:
         left = "is from an earlier pass" if row.graded else "stays None"

@@ -67,7 +67,7 @@ class _Declares(type):
     def __call__(cls, *args: Any, **settings: Any) -> Any:
         exercise = super().__call__(*args, **settings)
         DECLARED[exercise.name] = exercise
-        _tell()
+        _notify()
         return exercise
 
 
@@ -116,13 +116,13 @@ class Question(metaclass=_Declares):
         parts = self.parts_with_points()
         words = {"column": self.column, "counted": self.counted}
         self.last = CheckResult(self.name, rows, parts=parts, remarks=remarks, **words)
-        _tell()
+        _notify()
         return self.last
 
     def hint(self) -> Hint:
         """The next hint; the last one again when all have been seen."""
         self.unfolded = min(self.unfolded + 1, len(self.hints))
-        _tell()
+        _notify()
         text = self.hints[self.unfolded - 1] if self.hints else ""
         return Hint(self.unfolded, len(self.hints), text)
 
@@ -281,7 +281,7 @@ def _given_names() -> frozenset[str]:
 # ------------------------------------------------------------------------- progress
 
 
-def _tell() -> None:
+def _notify() -> None:
     for callback in WATCHING:
         callback()
 

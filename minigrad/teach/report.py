@@ -92,7 +92,9 @@ class Report(Generic[R]):
         return self.ok
 
     def __repr__(self) -> str:
-        return "\n".join([self.headline, *self._table(), *(f"    {note}" for note in self._said())])
+        return "\n".join(
+            [self.headline, *self._table(), *(f"    {note}" for note in self._all_notes())]
+        )
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
@@ -102,11 +104,11 @@ class Report(Generic[R]):
     def _notes(self) -> list[str]:
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]
 
-    def _said(self) -> list[str]:
+    def _all_notes(self) -> list[str]:
         return [*self._notes(), *map(_plain, self.remarks)]
 
     def _repr_html_(self) -> str:
-        notes = "".join(noted(escape(note)) for note in self._notes())
+        notes = "".join(note_html(escape(note)) for note in self._notes())
         headline = f"<strong>{escape(self.headline)}</strong>"
         remarks = "".join(f"<div>{escape(_plain(remark))}</div>" for remark in self.remarks)
         inside = f"{headline}{notes}{self._html_table()}{remarks}{self.footer}"
@@ -142,7 +144,7 @@ def mark(ok: bool, answered: bool = True) -> str:
     return "✓" if ok else f'<span style="color: {_WRONG}; font-weight: bold">✗</span>'
 
 
-def noted(html: str) -> str:
+def note_html(html: str) -> str:
     """A remark on a mistake, as HTML: a block with a red line on its left."""
     style = f"border-left: 3px solid {_WRONG}; padding: 0 0 0 0.7em; margin: 0.4em 0"
     return f'<div style="{style}; max-width: 90ch; overflow-wrap: normal">{html}</div>'

@@ -83,7 +83,7 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
         )
     except (Exception, SystemExit, GeneratorExit) as error:
         called = getattr(answer, "called_with", ", ".join(inputs))
-        outcome.trouble = "error", said(error, answer, called)
+        outcome.trouble = "error", error_in_words(error, answer, called)
     outcome.changed = tuple(n for n, value in inputs.items() if not _same(value, handed[n]))
     outcome.printed = out.getvalue()
     return outcome
@@ -176,7 +176,7 @@ class _Kept(io.StringIO):
         return len(text)
 
 
-def said(error: BaseException, answer: object, called: str) -> str:
+def error_in_words(error: BaseException, answer: object, called: str) -> str:
     """The exception in one line, with the line of the student's code that raised it.
 
     called    the arguments of the call, shown if the function does not take them

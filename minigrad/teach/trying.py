@@ -238,13 +238,13 @@ def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
     return "wrong answer", f"{what} is {shortened(mine)} and should be {shortened(right)}"
 
 
-def shortened(value: object, length: int = 90) -> str:
-    """The value's repr, cut to `length` characters; its type if the repr raises."""
+def shortened(value: object) -> str:
+    """The value's repr, cut to 90 characters; its type if the repr raises."""
     try:
         text = repr(value)
     except Exception:
         text = f"of type {type(value).__name__}"
-    return text if len(text) <= length else text[: length - 3] + "..."
+    return text if len(text) <= 90 else text[:87] + "..."
 
 
 def count(returned: object, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:

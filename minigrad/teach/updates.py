@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.teach.answer import Diagnosis, nowhere
+from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED, UPHILL
 from minigrad.teach.report import Compared, Report
@@ -247,7 +247,7 @@ def diagnose_update(
             return _other_lengths(given, steps, start, grads, yours)
     first = found[0]
     also = tuple(dict.fromkeys(slip.kind for slip in found if slip.kind != first.kind))
-    return nowhere(first.kind, first.message, first.hint, also)
+    return general_diagnosis(first.kind, first.message, first.hint, also)
 
 
 def _other_lengths(
@@ -273,7 +273,7 @@ def _other_lengths(
     hint = "Look for a factor in front of the step: lr and its schedule, or a bias correction."
     alike = np.ptp(np.divide(rates, given)) < 1e-6
     also = ("bias_correction",) if "betas" in settings else ()
-    return nowhere("scale" if alike else "lr_schedule", message, hint, also)
+    return general_diagnosis("scale" if alike else "lr_schedule", message, hint, also)
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:

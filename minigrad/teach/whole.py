@@ -25,7 +25,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
-from minigrad.teach.answer import Answer, Diagnosis, nowhere
+from minigrad.teach.answer import Answer, Diagnosis, general_diagnosis
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import (
     PRODUCTS,
@@ -127,8 +127,8 @@ def _repeats(a: Answer) -> Places:
         mine = np.expand_dims(a.mine, axes)
         if all(n in (1, m) for n, m in zip(mine.shape, a.right.shape, strict=True)):
             if a.equal(np.broadcast_to(mine, a.right.shape), a.right):
-                one = a.mine.size == 1
-                yield {"n": "one number" if one else f"of the shape {a.mine.shape}"}
+                shape = f"of the shape {a.mine.shape}"
+                yield {"n": "one number" if a.mine.size == 1 else shape}
 
 
 # ------------------------------------------------------------------ broadcasts
@@ -284,13 +284,13 @@ def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
         return None
     for times in (2, 3, 4, 5):
         if difference(times * mine, kept).ok:
-            return nowhere(
+            return general_diagnosis(
                 "not_accumulated",
                 f"{name}.grad holds {times} times this: backward() ran {times} times, and adds to .grad.",
                 f"To start over, write  {name}.grad = None  (or zero_grad()) before backward().",
             )
         if difference(mine, times * kept).ok:
-            return nowhere(
+            return general_diagnosis(
                 "accumulated_twice",
                 f"This is {times} times what {name}.grad holds, as if backward() had run {times} times.",
                 "Each backward pass adds to .grad once.",

@@ -166,9 +166,8 @@ def _without_outputs(content: bytes) -> bytes:
 
     Raises Unreadable if it has too many tokens, or is still too large.
     """
-    kept, start, depth, pieces, cutting = [], 0, 0, 0, False
-    for token in TOKEN.finditer(content):
-        pieces += 1
+    kept, start, depth, cutting = [], 0, 0, False
+    for pieces, token in enumerate(TOKEN.finditer(content), 1):
         if pieces > MAX_PIECES:
             raise Unreadable("it has too many parts for a notebook")
         first = token[0][:1]
