@@ -138,7 +138,7 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
         layers = {name: _Numbers.of(value) for name, value in source.items()}
     elif not inputs or not hasattr(source, "named_modules"):
         raise TypeError(
-            "activation_histograms: a tape, a dict, or a model and an input to compute something from: "
+            "activation_histograms takes a tape, a dict, or a model and an input, as in "
             f"activation_histograms(model, x), not {type(source).__name__}."
         )
     else:
@@ -163,7 +163,7 @@ def saved_memory(tape: Tape) -> Figure:
     """
     if not isinstance(tape, Tape):
         raise TypeError(
-            f"saved_memory takes a tape, of  with minigrad.record(), not {type(tape).__name__}."
+            f"saved_memory takes a tape, not {type(tape).__name__}. To fix it, record one with minigrad.record()."
         )
     document = tape.shown()
     total, leaves, unknown = _saved_bytes(document)

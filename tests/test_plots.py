@@ -119,7 +119,7 @@ def test_what_has_no_gradients_is_refused_with_what_to_do(source, error):
 def test_what_has_no_activations_or_memory_is_refused_with_what_is_drawn():
     with pytest.raises(TypeError, match="a tape, a dict, or a model and an input.* not Tensor"):
         plots.activation_histograms(minigrad.ones(2), minigrad.ones(2))
-    with pytest.raises(TypeError, match="takes a tape, .*, not Linear"):
+    with pytest.raises(TypeError, match="takes a tape, not Linear"):
         plots.saved_memory(nn.Linear(2, 2))
 
 

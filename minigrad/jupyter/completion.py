@@ -69,10 +69,10 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
     >>> candidates("%%autograd --engine t", {})
     ['graph', 'tape', 'recursive']
     """
-    found = MAGIC.match(before)
-    if found is None:
+    match = MAGIC.match(before)
+    if match is None:
         return None
-    magic, rest = found.groups()
+    magic, rest = match.groups()
     words = rest.split()
     first = len(words) < 2 and not (words and rest[-1].isspace())
     if magic == "autograd":

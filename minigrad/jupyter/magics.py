@@ -152,9 +152,9 @@ class AutogradMagics(Magics):
             raise UsageError(f"%%autograd --both: {left_out[failed.name]}")
         run = partial(self._run, tree, file, show)
         theirs, failed = run_recorded(name, run, lambda: user, file)
-        found = BothTapes(name, theirs, ours)
-        self._bind(name, found)
-        display(found)
+        tapes = BothTapes(name, theirs, ours)
+        self._bind(name, tapes)
+        display(tapes)
         if failed is not None:
             raise failed
 
@@ -164,10 +164,10 @@ class AutogradMagics(Magics):
         taken = self.shell.user_ns.get(name, getattr(builtins, name, None))
         imported = inspect.isfunction(taken) and taken.__module__.startswith("minigrad.")
         if not (taken is None or imported or isinstance(taken, Tape | BothTapes)):
-            found, name = name, "tape" if name != "tape" else "tape_1"
+            wanted, name = name, "tape" if name != "tape" else "tape_1"
             print(
-                f"%%autograd: {found} is {_with_article(taken)} and is not overwritten: the tape is bound to "
-                f"`{name}` instead. To name it, choose another name:  %%autograd {found}_tape",
+                f"%%autograd: {wanted} is {_with_article(taken)} and is not overwritten: the tape is bound to "
+                f"`{name}` instead. To name it, choose another name:  %%autograd {wanted}_tape",
                 file=sys.stderr,
             )
         self.shell.user_ns[name] = tape
@@ -228,17 +228,21 @@ class AutogradMagics(Magics):
                     "%tape: there is no tape yet. To record one, write %%autograd over a cell."
                 )
             return self.latest
-        name, found = names[0], self.shell.user_ns
-        tapes = [n for n in found if n[:1] != "_" and isinstance(found[n], Tape | BothTapes)]
+        name, namespace = names[0], self.shell.user_ns
+        tapes = [
+            n for n in namespace if n[:1] != "_" and isinstance(namespace[n], Tape | BothTapes)
+        ]
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
             raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
         known = known or " To record one, write %%autograd over a cell."
-        if name not in found:
+        if name not in namespace:
             raise UsageError(f"%tape: there is no tape called {name}.{known}")
-        if not isinstance(found[name], Tape | BothTapes):
-            raise UsageError(f"%tape: {name} is {_with_article(found[name])}, not a tape.{known}")
-        return found[name]
+        if not isinstance(namespace[name], Tape | BothTapes):
+            raise UsageError(
+                f"%tape: {name} is {_with_article(namespace[name])}, not a tape.{known}"
+            )
+        return namespace[name]
 
     @line_magic
     def chain(self, line: str) -> Chain:

@@ -44,16 +44,16 @@ def _widget(what: Inspectable | Progress) -> Live:
 def bundle(tape: Inspectable) -> dict[str, object]:
     """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
     mode = display.chosen_mode()
-    found: dict[str, object] = {"text/plain": tape.text()}
+    data: dict[str, object] = {"text/plain": tape.text()}
     if mode == "text":
-        return found
+        return data
     if mode == "html":
-        return found | {"text/html": framed(tape)}
+        return data | {"text/html": framed(tape)}
     picture = draw.picture(tape.shown(), folded=True)
-    found["image/svg+xml"] = picture.svg()
+    data["image/svg+xml"] = picture.svg()
     if display.is_seen():
-        found["image/png"] = base64.b64encode(bitmap.rendered(picture, bitmap.NOTEBOOK)).decode()
-    return found | widget_view(tape)
+        data["image/png"] = base64.b64encode(bitmap.rendered(picture, bitmap.NOTEBOOK)).decode()
+    return data | widget_view(tape)
 
 
 def framed(tape: Inspectable) -> str:
