@@ -154,14 +154,14 @@ def gradcheck(
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
-    how = (eps, atol, rtol, nondet_tol, check_forward_ad, check_backward_ad)
-    return _passes(func, _arguments(inputs), raise_exception, how)
+    args = (eps, atol, rtol, nondet_tol, check_forward_ad, check_backward_ad)
+    return _passes(func, _arguments(inputs), raise_exception, args)
 
 
-def _passes(func: Func, xs: tuple[Any, ...], raise_exception: bool, how: tuple[Any, ...]) -> bool:
+def _passes(func: Func, xs: tuple[Any, ...], raise_exception: bool, args: tuple[Any, ...]) -> bool:
     """Run the check. Returns False, or raises the error, if a gradient is wrong."""
     try:
-        _check(func, xs, *how)
+        _check(func, xs, *args)
     except GradcheckError:
         if raise_exception:
             raise
@@ -303,5 +303,5 @@ def gradgradcheck(
         _, pull = F.vjp(f, *chosen)
         return pull(arguments[n:])
 
-    how = (eps, atol, rtol, nondet_tol, check_fwd_over_rev, check_rev_over_rev)
-    return _passes(gradient, (*xs, *gs), raise_exception, how)
+    args = (eps, atol, rtol, nondet_tol, check_fwd_over_rev, check_rev_over_rev)
+    return _passes(gradient, (*xs, *gs), raise_exception, args)

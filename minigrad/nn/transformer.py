@@ -59,19 +59,19 @@ class _Layer(Module):
         dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
-        how: dict[str, Any] = {"device": device, "dtype": dtype}
+        kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         for name in self._attentions:
             attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **how
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kwargs
             )
             setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **how)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kwargs)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **how)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kwargs)
         self.norm_first = norm_first
         parts = range(1, len(self._attentions) + 2)
         for k in parts:
-            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **how))
+            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kwargs))
         for k in parts:
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _get_activation_fn(activation)
@@ -97,8 +97,8 @@ class _Layer(Module):
     ) -> Tensor:
         """The k-th attention of x to memory, and the dropout after it."""
         attention = getattr(self, self._attentions[k - 1])
-        how = {"attn_mask": mask, "is_causal": is_causal, "need_weights": False}
-        found = attention(x, memory, memory, key_padding_mask=padding, **how)
+        kwargs = {"attn_mask": mask, "is_causal": is_causal, "need_weights": False}
+        found = attention(x, memory, memory, key_padding_mask=padding, **kwargs)
         return getattr(self, f"dropout{k}")(found[0])  # without the weights
 
     def _ff_block(self, x: Tensor) -> Tensor:

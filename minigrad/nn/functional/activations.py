@@ -57,11 +57,11 @@ def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
     passed = [
         f"{k}={k}" if k != "axis" else "axis=normalize_one(dim, input.ndim)" for k in settings
     ]
-    how = "inplace" if inplace else str(name.endswith("_"))
+    flag = "inplace" if inplace else str(name.endswith("_"))
     source = f"def {name}({', '.join(['input', *head, *['inplace=False'] * inplace])}):\n"
     if op in CHECKS:
         source += f"    check({', '.join(public)})\n"
-    source += f"    return applied({', '.join([f'ops.{op.name}', 'input', how, *passed])})\n"
+    source += f"    return applied({', '.join([f'ops.{op.name}', 'input', flag, *passed])})\n"
     scope: dict[str, Any] = {
         "applied": applied,
         "check": CHECKS.get(op),

@@ -54,8 +54,8 @@ def _conv(
     tensor([[[1., 1., 1.]]])
     """
     if input.ndim == axes + 1:  # one example, without the batch axis
-        how = (weight, bias, stride, padding, dilation, groups)
-        return _conv(axes, input.unsqueeze(0), *how).squeeze(0)
+        args = (weight, bias, stride, padding, dilation, groups)
+        return _conv(axes, input.unsqueeze(0), *args).squeeze(0)
     x, w, b = input, weight, bias
     check_batched(f"conv{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
@@ -172,8 +172,8 @@ def _conv_transpose(
     tensor([[[ 1., 12., 20.]]])
     """
     if input.ndim == axes + 1:
-        how = (weight, bias, stride, padding, output_padding, groups, dilation)
-        return _conv_transpose(axes, input.unsqueeze(0), *how).squeeze(0)
+        args = (weight, bias, stride, padding, output_padding, groups, dilation)
+        return _conv_transpose(axes, input.unsqueeze(0), *args).squeeze(0)
     x, w = input, weight
     check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")

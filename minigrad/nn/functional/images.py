@@ -143,8 +143,8 @@ def unfold(
         )
     if input.dtype != np.bool_:
         floats_only("im2col", input)
-    how, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
-    return ops.im2col.apply(input, **how)
+    kwargs, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
+    return ops.im2col.apply(input, **kwargs)
 
 
 def fold(
@@ -161,8 +161,8 @@ def fold(
     returns   (n, c, *output_size)
     """
     if input.ndim == 2:
-        how = (kernel_size, dilation, padding, stride)
-        return named(fold(input.unsqueeze(0), output_size, *how).squeeze(0), "Col2ImBackward0")
+        args = (kernel_size, dilation, padding, stride)
+        return named(fold(input.unsqueeze(0), output_size, *args).squeeze(0), "Col2ImBackward0")
     if input.ndim != 3:
         raise RuntimeError(
             f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
@@ -187,11 +187,11 @@ def fold(
     return ops.col2im.apply(input, shape=(height, width), **settings)
 
 
-def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[int]]:
+def _windows(size: Sequence[int], *values: Several) -> tuple[dict[str, Any], list[int]]:
     """The settings of im2col, and the number of windows along each axis."""
     kernel, dilation, padding, stride = (
         several(v, 2, name)
-        for v, name in zip(how, ("kernel_size", "dilation", "padding", "stride"), strict=True)
+        for v, name in zip(values, ("kernel_size", "dilation", "padding", "stride"), strict=True)
     )
     check_steps(kernel_size=kernel, dilation=dilation, stride=stride)
     check_not_negative(padding=padding)

@@ -178,8 +178,8 @@ def triplet_margin_loss(
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
     distance = partial(pairwise_distance, p=p, eps=eps)
-    how: Any = {"distance_function": distance, "margin": margin, "swap": swap}
-    return triplet_margin_with_distance_loss(anchor, positive, negative, **how, reduction="none")
+    kwargs: Any = {"distance_function": distance, "margin": margin, "swap": swap}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **kwargs, reduction="none")
 
 
 def triplet_margin_with_distance_loss(

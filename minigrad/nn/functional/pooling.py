@@ -54,8 +54,8 @@ def _max_pool(
     """
     if axes == 1 and not return_indices:
         floats_only("max_pool1d", input)
-    how = (kernel_size, stride, padding, dilation, ceil_mode)
-    windows, steps, _ = _windows(f"max_pool{axes}d", axes, input, *how)
+    args = (kernel_size, stride, padding, dilation, ceil_mode)
+    windows, steps, _ = _windows(f"max_pool{axes}d", axes, input, *args)
     x = as_image(input, axes)
     z = from_image(ops.max_pool2d.apply(x, **windows, dilation=steps), axes)
     if not return_indices:
@@ -79,8 +79,8 @@ def avg_pool2d(
     """The mean of each window. It includes the zeros of the padding, unless count_include_pad is False."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    how = (kernel_size, stride, padding, 1, ceil_mode)
-    z = _avg_pool("avg_pool", 2, input, count_include_pad, divisor_override, *how)
+    args = (kernel_size, stride, padding, 1, ceil_mode)
+    z = _avg_pool("avg_pool", 2, input, count_include_pad, divisor_override, *args)
     return named(z, "AvgPool2DBackward0")
 
 
@@ -97,19 +97,19 @@ def avg_pool1d(
     >>> avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[2., 7.]]])
     """
-    how = (kernel_size, stride, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool", 1, input, count_include_pad, None, *how)
+    args = (kernel_size, stride, padding, 1, ceil_mode)
+    return _avg_pool("avg_pool", 1, input, count_include_pad, None, *args)
 
 
 def _avg_pool(
-    name: str, axes: int, input: Tensor, count_padding: bool, divisor: int | None, *how: Any
+    name: str, axes: int, input: Tensor, count_padding: bool, divisor: int | None, *args: Any
 ) -> Tensor:
     if input.dtype != np.int64:
         floats_only(name, input)
     else:
-        found = _avg_pool(name, axes, input.double(), count_padding, divisor, *how)
+        found = _avg_pool(name, axes, input.double(), count_padding, divisor, *args)
         return found.trunc().to(input.dtype)
-    windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
+    windows, _, pads = _windows(f"{name}{axes}d", axes, input, *args)
     x = as_image(input, axes)
     count: int | Array | None = divisor
     if count is None and any(windows["padding"]):
@@ -207,8 +207,8 @@ def _lp_pool(
     lp_pool2d is for images (n, c, h, w), and lp_pool1d is for signals (n, c, l).
     As in PyTorch, if ceil_mode cuts off a window at the border, the sum is scaled up to a full window.
     """
-    how = (kernel_size, stride, 0, 1, ceil_mode)
-    means = _avg_pool("lp_pool", axes, input**norm_type, True, None, *how)
+    args = (kernel_size, stride, 0, 1, ceil_mode)
+    means = _avg_pool("lp_pool", axes, input**norm_type, True, None, *args)
     entries = math.prod(several(kernel_size, axes, "kernel_size"))
     return (means.sign() * means.abs().relu() * entries) ** (1 / norm_type)
 

@@ -41,8 +41,8 @@ def upsample_bilinear(
     input: Tensor, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
     """interpolate(mode="bilinear", align_corners=True), with a warning."""
-    how = (size, scale_factor, "bilinear", True)
-    return _upsampled("upsample_bilinear", input, *how)
+    args = (size, scale_factor, "bilinear", True)
+    return _upsampled("upsample_bilinear", input, *args)
 
 
 # ------------------------------------------------------------------------ grids
