@@ -187,8 +187,8 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
     if mine.ndim == 2:
         yield mine.T, "It is the transpose."
     if mine.ndim >= right.ndim and (axes := broadcast_axes(right.shape, mine.shape)):
-        many = "axis" if len(axes) == 1 else "axes"
-        hint = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
+        noun = "axis" if len(axes) == 1 else "axes"
+        hint = f"The sum over the broadcast {noun} {', '.join(map(str, axes))} is missing."
         total = mine.sum(axes)
         yield total.reshape(right.shape) if total.size == right.size else total, hint
 

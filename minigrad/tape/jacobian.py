@@ -48,10 +48,10 @@ class Jacobians:
             return {}
         z = entry.results[0].array
         given = [self._operand(entry.op_call, k, i) for k, i in enumerate(entry.inputs)]
-        many = rows * sum(columns[k] for k in wanted)
-        if many > self.left or z is None or any(x is None for x in given):
+        count = rows * sum(columns[k] for k in wanted)
+        if count > self.left or z is None or any(x is None for x in given):
             return {}
-        self.left -= many
+        self.left -= count
         return {k: Snapshot(j) for k, j in _run(entry.op_call, given, wanted, z).items()}
 
     def _operand(self, call: OpCall, k: int, i: Input) -> Any:

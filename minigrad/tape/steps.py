@@ -163,19 +163,19 @@ class Steps:
     def _of_update(self, update: Update) -> str:
         """A sentence about what an update changed."""
         call, n = update.call, len(update.written)
-        many = count_of(n, "parameter")
+        params = count_of(n, "parameter")
         rates = ", ".join(f"{number_text(a)} → {number_text(b)}" for a, b in update.rates)
         if update.kind == "schedule":
             return f"{call} ({update.owner}) set the learning rate: {rates}."
         if update.kind == "zero_grad":
-            cleared = f"cleared the gradients of {many}" if n else "found no gradient to clear"
+            cleared = f"cleared the gradients of {params}" if n else "found no gradient to clear"
             return f"{call} {cleared}."
         if not n:
             return f"{call} ({update.owner}) wrote to no parameter: none has a gradient."
         names = [self._versions(w) for w in update.written[:3]]
         more = f" and {n - 3} more" if n > 3 else ""
         with_rate = f", lr {number_text(update.rates[0][0])}" if update.rates else ""
-        return f"{call} ({update.owner}{with_rate}) wrote to {many}: {', '.join(names)}{more}."
+        return f"{call} ({update.owner}{with_rate}) wrote to {params}: {', '.join(names)}{more}."
 
     def _versions(self, w: WrittenTensor) -> str:
         if w.was is None or w.now is None or w.was == w.now:
@@ -324,14 +324,14 @@ class Steps:
         return [self._hook(ran) for ran in run.hooks if ran.when == when]
 
     def _hook(self, ran: HookRan) -> doc.HookDetail:
-        many = "A hook" if ran.hooks == 1 else f"{ran.hooks} hooks"
+        hooks = "A hook" if ran.hooks == 1 else f"{ran.hooks} hooks"
         before, after = (words(v[0] if v else None) for v in (ran.before, ran.after))
         if ran.when == "finally":
-            text = f"{many} ran after .grad had been added to."
+            text = f"{hooks} ran after .grad had been added to."
         elif before == after:
-            text = f"{many} saw the gradient {before}, and did not change it."
+            text = f"{hooks} saw the gradient {before}, and did not change it."
         else:
-            text = f"{many} saw the gradient {before}, and replaced it with {after}."
+            text = f"{hooks} saw the gradient {before}, and replaced it with {after}."
         return doc.HookDetail(
             when=ran.when,
             before=[self.values.number(v) for v in ran.before],

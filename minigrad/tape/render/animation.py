@@ -68,16 +68,16 @@ def gif(document: Document) -> bytes:
 
     Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
     """
-    many = len(document.steps) + 1
-    if many > LONGEST:
+    count = len(document.steps) + 1
+    if count > LONGEST:
         raise ValueError(
-            f"a GIF has at most {LONGEST} pictures, and this tape has {many} steps. To fix it, choose "
+            f"a GIF has at most {LONGEST} pictures, and this tape has {count} steps. To fix it, choose "
             "some:  tape.save_steps(folder, steps=range(0, 40))  writes them as SVG files."
         )
     try:
         from PIL import Image  # comes with matplotlib
 
-        pictures = frames(document, range(many))
+        pictures = frames(document, range(count))
         scale = min(1.0, WIDEST / max(p.width for p in pictures))
         images = [Image.open(io.BytesIO(rendered(p, scale))) for p in pictures]
     except ModuleNotFoundError as error:

@@ -162,11 +162,11 @@ class Sizes:
         arrived = len(now.arrived.get(key, ()))
         if key not in now.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
-        many = f"{terms} contributions" if terms > 1 else ""
+        extra = f"{terms} contributions" if terms > 1 else ""
         if node.backward != "AccumulateGrad":
-            return many if key in now.order else ""
+            return extra if key in now.order else ""
         if key in now.order:
-            return "to the caller" if key in now.captured else ".grad" + (many and f", {many}")
+            return "to the caller" if key in now.captured else ".grad" + (extra and f", {extra}")
         if filled := state.terms.get(key):
             return f".grad from backward {filled[-1].number}"
         latest = node  # .grad belongs to the latest version of a leaf that was written to

@@ -119,7 +119,7 @@ class Folding:
         """
         n = len(self.members)
         loop = len(self.iterations)
-        many = n > self.most or loop > FEW_ITERATIONS or (loop > 0 and n > MOST_IN_LOOP)
+        is_large = n > self.most or loop > FEW_ITERATIONS or (loop > 0 and n > MOST_IN_LOOP)
         items = self._by_iteration(_unwrapped(self._by_call(self._ops_in_order())))
         root = NodeGroup("call", self.document.name, items)
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
@@ -136,11 +136,11 @@ class Folding:
             for item in group.items:
                 if isinstance(item, NodeGroup):
                     item.parent = group.id
-        whole = _owners(root) if many else {k: k for k in self.members}
-        views = [replace(self._view("root", "", whole), folded=many)]
-        if n <= FEW and not many and not self.iterations:
+        whole = _owners(root) if is_large else {k: k for k in self.members}
+        views = [replace(self._view("root", "", whole), folded=is_large)]
+        if n <= FEW and not is_large and not self.iterations:
             return [], views
-        if self.groups and not many:
+        if self.groups and not is_large:
             views.append(self._view("folded", "", _owners(root)))
         views += [self._view(g.id, g.id, self._shown_in(g)) for g in self.groups]
         return [self._plain(g) for g in self.groups], views
@@ -333,12 +333,12 @@ class Folding:
 
     def _texts(self, edges: list[doc.TapeEdge]) -> tuple[tuple[float, ...], float]:
         """The widths of the texts that can appear beside an arrow; see labels.labelled."""
-        edge, many = edges[0], len(edges)
+        edge, k = edges[0], len(edges)
         most = self.sizes.most.get(edge.from_, 0)
-        lines = [f"{most} of {most}", edge.summed] if many == 1 else [f"{many} of {many} gradients"]
+        lines = [f"{most} of {most}", edge.summed] if k == 1 else [f"{k} of {k} gradients"]
         widths = [text_width(line, LABEL, bold=True) for line in lines if line]
         gradient = any(e.gradient for e in edges)
-        mark = edge.mark if many == 1 else ""
+        mark = edge.mark if k == 1 else ""
         return tuple(widths if gradient else ()), text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
@@ -353,8 +353,8 @@ class Folding:
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):
-            many = f"{len(entries_of(item))} operations"
-            width = max(text_width(item.title, 14, bold=True), text_width(many, 11) + 60, 120)
+            operations = f"{len(entries_of(item))} operations"
+            width = max(text_width(item.title, 14, bold=True), text_width(operations, 11) + 60, 120)
             return Box(item.id, 2 * round(width / 2) + 40, 64.0)
         if item not in self.made:
             node = self.nodes[item]

@@ -106,9 +106,9 @@ class Layers:
     def _widen(self) -> None:
         """Widen each box so that all edges that leave or enter it have room."""
         for end in (0, 1):
-            for v, many in Counter(ends[end] for ends in self.ends).items():
+            for v, count in Counter(ends[end] for ends in self.ends).items():
                 if v < len(self.boxes):
-                    least = 2 * round(PORT * min(many, MOST_PORTS) / 0.9 / 2)
+                    least = 2 * round(PORT * min(count, MOST_PORTS) / 0.9 / 2)
                     self.width[v] = max(self.width[v], least)
 
     def _add_dummies(self) -> None:

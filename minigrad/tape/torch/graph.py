@@ -50,9 +50,9 @@ class TorchNode:
     @property
     def freed(self) -> bool:
         """Has a backward pass freed the saved tensors?"""
-        gone = [name for name, raw in saved_of(self._node) if getattr(raw, "data", raw) is None]
+        freed = [name for name, raw in saved_of(self._node) if getattr(raw, "data", raw) is None]
         try:
-            for name in gone:
+            for name in freed:
                 getattr(self._node, f"_saved_{name}", None)
         except RuntimeError:
             return True
