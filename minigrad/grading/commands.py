@@ -244,11 +244,11 @@ def grade_command(
     with _errors_shown():
         exercises = [find_bundles(path) for path in exercise]
         name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
-        asked = Assignment(name, exercises, _settings(settings_file).of(name))
+        to_grade = Assignment(name, exercises, _settings(settings_file).of(name))
         limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
         settings = batch.Settings(seed, each, isolation, jobs, scheduler, limits)
         with _progress_bar() as show:
-            book = grade_assignment(asked, submissions, out, settings, show)
+            book = grade_assignment(to_grade, submissions, out, settings, show)
         written = write_reports(book, out)
     _print_summary(book, written)
 

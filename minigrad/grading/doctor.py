@@ -112,10 +112,10 @@ def _sandboxes() -> Iterator[MachineFinding]:
         yield MachineFinding(what, False, str(error), fix, needed=True)
         return
     who = "as root" if hasattr(os, "geteuid") and os.geteuid() == 0 else "as an ordinary user"
-    held = []
+    working = []
     for tier in TIERS[:-1]:
         found = try_tier(tier, packages)
-        held += [tier] if found.holds else []
+        working += [tier] if found.holds else []
         detail = found.reason or f"holds, {who}: {found.attacks} attacks tried, all blocked"
         yield MachineFinding(f"sandbox {tier}", found.holds, detail, found.fix)
     none = "none of them holds here, so students' code is not run"
@@ -123,5 +123,5 @@ def _sandboxes() -> Iterator[MachineFinding]:
         "apt-get install bubblewrap; or grade on a Linux machine, in WSL2 or in CI. (--isolation none is for "
         "code that you trust.)"
     )
-    detail = f"{held[0]} is used" if held else none
-    yield MachineFinding(what, bool(held), detail, fix, needed=True)
+    detail = f"{working[0]} is used" if working else none
+    yield MachineFinding(what, bool(working), detail, fix, needed=True)

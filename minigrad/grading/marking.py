@@ -176,8 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not here or not secrets.compare_digest(token.encode(), self.server.token.encode()):
             self._send(HTTPStatus.NOT_FOUND, "There is nothing here.")
             return
-        asked = parse_qs(query)
-        cell = asked.get("student", [""])[0], asked.get("question", [""])[0]
+        fields = parse_qs(query)
+        cell = fields.get("student", [""])[0], fields.get("question", [""])[0]
         try:
             if rest == ["mark"]:
                 reply = self.server.shown(cell) if form is None else self.server.saved(cell, form)

@@ -140,8 +140,8 @@ def _matched(marks: AssignmentMarks, rows: Rows) -> Marked:
     for mark in sorted(marks.students, key=lambda m: roster.is_inexact(m.line.student.id)):
         student = mark.line.student
         names = map(roster.owner, (student.id, student.email, student.name))
-        if whose := next(filter(None, names), None):
-            found.setdefault(whose, mark)
+        if owner := next(filter(None, names), None):
+            found.setdefault(owner, mark)
     return found
 
 

@@ -73,9 +73,9 @@ def columns_of(exercises: Sequence[Bundles], settings: AssignmentSettings) -> li
     found = []
     for recording, judge in exercises:
         titles = titles_of(recording)
-        asked = [(q.id, q.points, False) for q in judge.questions]
-        asked += [(q.id, q.points, True) for q in judge.manual]
-        for question, points, manual in asked:
+        questions = [(q.id, q.points, False) for q in judge.questions]
+        questions += [(q.id, q.points, True) for q in judge.manual]
+        for question, points, manual in questions:
             name = question_name(judge.name, question, len(exercises))
             counts = settings.questions.get(name, QuestionSettings())
             title = titles.get(question, "")
@@ -296,10 +296,10 @@ class _Builder:
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
         rows = [self.row(*one) for one in self.grades_by_student()]
-        there = {row.student.id for row in rows}
-        idle = tuple([name for name in self.provided.settings.extensions if name not in there])
+        listed = {row.student.id for row in rows}
+        idle = tuple([name for name in self.provided.settings.extensions if name not in listed])
         if self.provided.roster is not None:
-            missing = [s for s in self.provided.roster.students if s.id not in there]
+            missing = [s for s in self.provided.roster.students if s.id not in listed]
             rows += [self.row(s, (), NOTHING_HANDED_IN) for s in missing]
             order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
             rows.sort(key=lambda row: order.get(row.student.id, len(order)))
@@ -326,7 +326,7 @@ class _Builder:
         if grades:
             handed = self.provided.last_of(student, grades)
             late = lateness(student.id, handed, self.provided.settings)
-        asked = {
+        graded_questions = {
             question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades
             for question in grade["questions"]
@@ -334,7 +334,7 @@ class _Builder:
         marks = []
         for column in self.columns:
             cell = student.id, column.id
-            mark = self.mark(column, cell, asked.get(column.id), late)
+            mark = self.mark(column, cell, graded_questions.get(column.id), late)
             if answer := self.provided.answers.get(cell):
                 alike = tuple(self.alike.get(cell, ()))
                 mark = replace(mark, answer=answer["text"], alike=alike)
@@ -344,8 +344,8 @@ class _Builder:
             marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
         confirm = confirm or "please confirm" in note
-        there = {grade["exercise"] for grade in grades}
-        absent = {run[0]["exercise"] for run in self.runs if run and grades} - there
+        handed_in = {grade["exercise"] for grade in grades}
+        absent = {run[0]["exercise"] for run in self.runs if run and grades} - handed_in
         notes = [note] if note else []
         notes += [f"{name}: {NOTHING_HANDED_IN}" for name in sorted(absent)]
         return GradebookRow(student, tuple(marks), late, grades, tuple(notes), confirm)

@@ -145,10 +145,10 @@ def read_settings(path: Path) -> CourseSettings:
         assignments[name] = _table(AssignmentSettings, {**common, **own}, where, path)
         _check_zone(assignments[name], f"{path}: {where}")
     for key in ("manual", "folder"):
-        whose: dict[Path, str] = {}
+        owners: dict[Path, str] = {}
         for name, assignment in assignments.items():
             written: Path | None = getattr(assignment, key)
-            if written and (other := whose.setdefault(written.resolve(), name)) != name:
+            if written and (other := owners.setdefault(written.resolve(), name)) != name:
                 raise GradebookError(
                     f"{path}: assignments.{other} and assignments.{name} have the same {key}, {written}, so that one "
                     f"would get what belongs to the other. To fix it, give each its own."

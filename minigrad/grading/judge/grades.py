@@ -174,7 +174,7 @@ def _add_diagnoses(
 ) -> None:
     """Add to each wrongly answered question the distinct mistakes found in it."""
     questions = {q.id: q for q in bundle.questions if q.exercise}
-    asked: dict[str, documents.WrongAnswers] = {}
+    distinct: dict[str, documents.WrongAnswers] = {}
     wanted: list[tuple[documents.QuestionGrade, str]] = []
     for document, grade in zip(answers, grades):
         for graded in grade["questions"]:
@@ -182,10 +182,10 @@ def _add_diagnoses(
                 continue
             answered = _wrong_answers(questions[graded["id"]], document, graded["results"])
             key = digest(answered)
-            if answered["wrong"] and (key in asked or len(asked) < MAX_DIAGNOSED):
-                asked[key] = answered
+            if answered["wrong"] and (key in distinct or len(distinct) < MAX_DIAGNOSED):
+                distinct[key] = answered
                 wanted.append((graded, key))
-    mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
+    mistakes = dict(zip(distinct, _diagnoses(bundle, list(distinct.values()))))
     for graded, key in wanted:
         graded["diagnoses"] = mistakes[key]
 
@@ -215,15 +215,15 @@ def _wrong_answers(
 
 
 def _diagnoses(
-    bundle: Judge, asked: list[documents.WrongAnswers]
+    bundle: Judge, submitted: list[documents.WrongAnswers]
 ) -> list[list[documents.DiagnosisText]]:
     """Run the given cells once, and ask for all diagnoses; if the cells fail, there are none."""
-    if not asked:
+    if not submitted:
         return []
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        mistakes: list[list[documents.DiagnosisText]] = ask(sources, "explained", asked)
+        mistakes: list[list[documents.DiagnosisText]] = ask(sources, "explained", submitted)
     except GivenCellsFailed:
-        return [[] for _ in asked]
+        return [[] for _ in submitted]
     return mistakes

@@ -26,31 +26,33 @@ MAX_MISTAKES = 3  # mistakes reported for one question
 SECONDS = 200.0  # for all diagnoses of a class; the process that asks waits longer (trusted.py)
 
 
-def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+def explained(
+    names: Mapping[str, object], submitted: list[WrongAnswers]
+) -> list[list[DiagnosisText]]:
     """For each set of wrong answers, find the mistakes in it; if the time is up, there are none in the others."""
     ends = time.monotonic() + SECONDS
     return [
         _explained(names.get(each["exercise"]), each) if time.monotonic() < ends else []
-        for each in asked
+        for each in submitted
     ]
 
 
-def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
+def _explained(exercise: object, submitted: WrongAnswers) -> list[DiagnosisText]:
     mistakes: list[DiagnosisText] = []
     with suppress(Exception):  # a failed diagnosis must not affect the grade
-        for found in _diagnoses(exercise, asked):
+        for found in _diagnoses(exercise, submitted):
             if found is not None:
                 mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
     return [m for k, m in enumerate(mistakes) if m not in mistakes[:k]][:MAX_MISTAKES]
 
 
-def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _diagnoses(exercise: object, submitted: WrongAnswers) -> Iterator[Diagnosis | None]:
     if isinstance(exercise, FunctionQuestion):
-        yield from _of_function(exercise, asked)
+        yield from _of_function(exercise, submitted)
     elif isinstance(exercise, Updates):
-        yield from _of_updates(exercise, asked)
+        yield from _of_updates(exercise, submitted)
     elif isinstance(exercise, Written):  # predictions are data and can be checked directly
-        rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["answers"][0]]))
+        rows = exercise.rows(_prediction(exercise, [_value(a) for a in submitted["answers"][0]]))
         yield from (row.diagnosis for row in rows)
 
 
@@ -64,11 +66,11 @@ def _prediction(exercise: Written, values: list[object]) -> object:
     return dict(zip(exercise.parts(), values))
 
 
-def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _of_function(exercise: FunctionQuestion, submitted: WrongAnswers) -> Iterator[Diagnosis | None]:
     wrong: dict[str, list[Mistaken]] = {}
-    parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
-    for n, k in asked["wrong"]:
-        mine = _value(asked["answers"][n][k])
+    parts, cases = list(exercise.parts()), list(exercise.cases(submitted["seed"]))
+    for n, k in submitted["wrong"]:
+        mine = _value(submitted["answers"][n][k])
         if mine is not ...:
             mistaken = Mistaken(cases[n], k, _with_types_of(mine, cases[n].expected[k]))
             wrong.setdefault(parts[k], []).append(mistaken)
@@ -78,10 +80,10 @@ def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Di
     yield from found.values()
 
 
-def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
-    for n, _ in asked["wrong"]:
-        yours = _value(asked["answers"][n][0])
-        p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
+def _of_updates(exercise: Updates, submitted: WrongAnswers) -> Iterator[Diagnosis | None]:
+    for n, _ in submitted["wrong"]:
+        yours = _value(submitted["answers"][n][0])
+        p, grads = start_and_gradients(exercise, submitted["seed"], n + 1)
         if isinstance(yours, np.ndarray) and yours.shape == grads.shape:
             optimizer, settings = exercise.optimizer, exercise.settings[n]
             yield compare_update(

@@ -97,7 +97,7 @@ def _of_exercises(
 
 def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
     """The source of the cell that evaluates the call on each case and publishes the results."""
-    asked = {
+    spec = {
         "id": question.id,
         "call": question.call,
         "helpers": question.helpers,
@@ -106,7 +106,7 @@ def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
         "kept": question.exercise is not None,  # an exercise requires unchanged inputs
     }
     made = f"__minigrad = {{}}\nexec({_source()!r}, __minigrad)"
-    return f'{made}\n__minigrad["publish_results"]({asked!r}, {MIME!r}, globals())\ndel __minigrad'
+    return f'{made}\n__minigrad["publish_results"]({spec!r}, {MIME!r}, globals())\ndel __minigrad'
 
 
 @cache

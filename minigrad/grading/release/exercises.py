@@ -87,14 +87,14 @@ def questions(names: Names, wanted: list[str], sources: list[str]) -> dict[str, 
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
-def drawn_cases(names: Names, asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
+def drawn_cases(names: Names, pairs: list[tuple[str, str]]) -> list[list[DrawnCase]]:
     """For each (variable, seed), draw the cases: their inputs and tolerances."""
-    return [_cases(names[variable], seed) for variable, seed in asked]
+    return [_cases(names[variable], seed) for variable, seed in pairs]
 
 
 def _declaration(variable: str, names: Names, sources: list[str]) -> Declaration | None:
     exercise = names[variable]
-    if not isinstance(exercise, Question) or not (asked := _call_of(exercise, names)):
+    if not isinstance(exercise, Question) or not (call := _call_of(exercise, names)):
         return None
     name, cases = exercise.name, len(_cases(exercise, "public"))
     wrongs = [_wrong_source(wrong, name, sources) for wrong in exercise.wrongs]
@@ -106,7 +106,7 @@ def _declaration(variable: str, names: Names, sources: list[str]) -> Declaration
     tolerances = {kind: getattr(exercise, kind, None) for kind in ("rtol", "atol")}
     return {
         "results": _result_names(exercise.parts()),
-        **asked,
+        **call,
         **{kind: value for kind, value in tolerances.items() if value is not None},
         "cases": [{} for _ in range(cases)],
         "weights": _weights(exercise, cases),
@@ -162,13 +162,13 @@ def _call_of_function(exercise: FunctionQuestion, names: Names) -> Declaration |
         return None
     if not all(_can_be_encoded(value, names) for value in given.values()):
         return None
-    asked: Declaration = {"call": f"{exercise.name}({', '.join(given)})", "compare": "exact"}
+    declaration: Declaration = {"call": f"{exercise.name}({', '.join(given)})", "compare": "exact"}
     if any(map(callable, given.values())):
-        asked["engine"] = True  # the given functions may take tensors
+        declaration["engine"] = True  # the given functions may take tensors
     if all(isinstance(v, np.ndarray | float | int) for v in first.expected):
         # rounding error is measured for each case; see teach/cases.py
-        asked.update(compare="array", rtol=1e-12, atol=1e-13)
-    return asked
+        declaration.update(compare="array", rtol=1e-12, atol=1e-13)
+    return declaration
 
 
 def start_and_gradients(

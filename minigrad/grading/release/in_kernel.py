@@ -15,24 +15,24 @@ import numpy
 from IPython.display import display
 
 
-def publish_results(asked: dict[str, Any], mime: str, names: dict[str, Any]) -> None:
+def publish_results(spec: dict[str, Any], mime: str, names: dict[str, Any]) -> None:
     """Evaluate the call on each case, with these global names, and publish the results."""
 
     def publish(what: str, content: dict[str, object]) -> None:
-        display({mime: {"id": f"{asked['id']}/{what}", **content}}, raw=True)
+        display({mime: {"id": f"{spec['id']}/{what}", **content}}, raw=True)
 
     helpers: dict[str, Any] = {}
-    exec(asked["helpers"], helpers)
-    for number, case in enumerate(asked["cases"], 1):
+    exec(spec["helpers"], helpers)
+    for number, case in enumerate(spec["cases"], 1):
         inputs = {name: _decoded(value, names) for name, value in case.items()}
         before = {n: repr(v) for n, v in inputs.items() if isinstance(v, list | dict)}
-        results = asked["results"]
+        results = spec["results"]
         error = None
         try:
-            value = eval(asked["call"], {**names, **helpers, **inputs})
+            value = eval(spec["call"], {**names, **helpers, **inputs})
             values = [value] if len(results) == 1 else value
-            error = _misfit(value, results, asked["kept"]) if len(results) > 1 else None
-            for name in before if asked["kept"] else ():
+            error = _misfit(value, results, spec["kept"]) if len(results) > 1 else None
+            for name in before if spec["kept"] else ():
                 if repr(inputs[name]) != before[name]:
                     error = f"{name} was changed in place; compute with a copy instead"
         except BaseException as caught:

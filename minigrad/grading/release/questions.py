@@ -196,11 +196,11 @@ def declared(notebook: student.Notebook, name: str) -> list[GradedQuestion]:
 
 def unasked(notebook: student.Notebook, questions: list[GradedQuestion]) -> list[tuple[str, float]]:
     """The graded cells, with their points in nbgrader, that none of these questions covers."""
-    asked = {question.cell for question in questions}
+    covered = {question.cell for question in questions}
     found = []
     for cell in notebook.cells:
         points = student.metadata_of(cell, "nbgrader").get("points") or 0
-        if _is_graded(cell) and cell.id not in asked and points:
+        if _is_graded(cell) and cell.id not in covered and points:
             found.append((_id_of(cell), points))
     return found
 

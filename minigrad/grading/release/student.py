@@ -91,8 +91,8 @@ def checked_student_notebook(notebook: Notebook, name: str) -> Notebook:
     student = student_notebook(notebook)
     _check_nothing_left(notebook, student, name)
     if any(is_answer(cell) for cell in student.cells):
-        asked = (metadata_of(cell, "minigrad").get("question", {}) for cell in notebook.cells)
-        packages = ["NumPy", *(p for question in asked for p in question.get("packages", ()))]
+        declared = (metadata_of(cell, "minigrad").get("question", {}) for cell in notebook.cells)
+        packages = ["NumPy", *(p for question in declared for p in question.get("packages", ()))]
         text = COUNTS.format(packages=", ".join(dict.fromkeys(packages)))
         student.cells.insert(1, nbformat.v4.new_markdown_cell(text, id=COUNTS_ID))
     return student
@@ -268,9 +268,9 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
     return found
 
 
-def metadata_of(cell: Notebook, whose: str) -> dict[str, Any]:
+def metadata_of(cell: Notebook, key: str) -> dict[str, Any]:
     """The "nbgrader" or "minigrad" part of a cell's metadata."""
-    found: dict[str, Any] = cell.metadata.get(whose, {})
+    found: dict[str, Any] = cell.metadata.get(key, {})
     return found
 
 

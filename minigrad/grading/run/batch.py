@@ -146,10 +146,10 @@ def record_submissions(
 
     Raises BatchError if OUT contains another run, NoSandbox or NoSubmissions.
     """
-    with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as held:
+    with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as stack:
         found = submissions_in(source, recording.name, Path(unpacked))
         try:
-            held.enter_context(locked(out / RUN, wait=False))
+            stack.enter_context(locked(out / RUN, wait=False))
         except BlockingIOError:
             raise BatchError(
                 f"Another run is writing to {out}. To fix it, wait until it has ended, or choose another folder "

@@ -73,8 +73,8 @@ def find_carried(
     own = syntax.statements_of(answer)
     made = syntax.names_bound(*own, in_part=False)
     wanted = syntax.names_read(*own) - made
-    there = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
-    candidates = list(_candidates(others, layout, there, place))
+    given_names = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
+    candidates = list(_candidates(others, layout, given_names, place))
     classes = {s.name: syntax.names_bound(*s.body) for s in own if isinstance(s, ast.ClassDef)}
     ours = [
         c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
@@ -137,13 +137,13 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    cells: Cells, layout: list[BundleCell], there: set[str], place: int
+    cells: Cells, layout: list[BundleCell], given_names: set[str], place: int
 ) -> Iterator[_Candidate]:
     """Yield the statements that define something.
 
     A loop or a bare call counts only if it changes a name of the student's: one that was defined above it, in
     any cell above the answer, or in the same cell below the answer. From an unchanged cell of the exercise, only
-    imports count. Given names (`there`) must not be redefined. If no cells are given, because they would reveal
+    imports count. Given names (`given_names`) must not be redefined. If no cells are given, because they would reveal
     the answer, no name of the exercise may be carried.
     """
     fixed = [c for c in layout if not c["answer"]]
@@ -155,7 +155,7 @@ def _candidates(
     for cell in cells:
         room -= len(cell.source)
         own = cell.squeezed not in released
-        barred = there | theirs if ids & set(cell.ids) or not there else there
+        barred = given_names | theirs if ids & set(cell.ids) or not given_names else given_names
         above = above if cell.position < place else set()
         imported: set[str] = set()
         for statement in (

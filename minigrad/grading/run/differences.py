@@ -36,13 +36,13 @@ def uses_finite_differences(source: str, call: str) -> bool:
 
 def _is_by_differences(source: str, call: str) -> bool:
     nodes = [node for s in syntax.statements_of(source) for node in ast.walk(s)]
-    asked = {n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)}
+    graded = {n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)}
     inputs, parameters, counters = set(), set(), set()
     for node in nodes:
         if isinstance(node, syntax.Function | ast.Lambda):
             own = {a.arg for a in node.args.args[: len(node.args.args) - len(node.args.defaults)]}
             parameters |= own
-            inputs |= own if getattr(node, "name", None) in asked else set()
+            inputs |= own if getattr(node, "name", None) in graded else set()
         elif isinstance(node, ast.For | ast.comprehension):
             counters |= set(syntax.names_in(node.target))
     made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names in its definition
