@@ -217,9 +217,9 @@ def _with_another_constant(use: Use) -> Alterations:
     given, tensors = np.asarray(given), use.graph.tensors
     names = [m for m, v in tensors if v.shape == given.shape and np.allclose(v, given)]
     others = [
-        ("wrong_argument", there, f"{n} instead of {names[0]}")
-        for n, there in (tensors if names else ())
-        if there.shape == given.shape and n not in names and not n.startswith("the result of")
+        ("wrong_argument", other, f"{n} instead of {names[0]}")
+        for n, other in (tensors if names else ())
+        if other.shape == given.shape and n not in names and not n.startswith("the result of")
     ]
     if name == use.beside and set(np.unique(given)) == {0, 1}:
         others.append(("mask_inverted", 1 - given, "the mask inverted"))
@@ -230,10 +230,10 @@ def _with_another_constant(use: Use) -> Alterations:
         others.append(("transposed", given.T, f"{n} transposed"))
     if name == use.beside:
         others += _other_factors(given, tensors)
-    for kind, there, words in others:
-        if not np.array_equal(there, given):
-            changed = {name: there}
-            z = use.applied(**changed) if name == use.beside else _masked(use, there)
+    for kind, other, words in others:
+        if not np.array_equal(other, given):
+            changed = {name: other}
+            z = use.applied(**changed) if name == use.beside else _masked(use, other)
             yield kind, Altered(use, z, changed), words
 
 
@@ -340,14 +340,14 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
     for recurrence, shifted in zip(found, shifts, strict=True):
         m = f"{graph.called(recurrence.states[-1])} before the step"
         yield from ((recurrence.states[-1], m, n, results) for n, results in shifted)
-    for node, (n, there) in product(graph.names, graph.tensors[:NEAREST]):
+    for node, (n, other) in product(graph.names, graph.tensors[:NEAREST]):
         value = known.get(node)
-        if value is not None and value.size > 2 and there.shape == value.shape:
-            yield node, graph.names[node], n, {node: there}
+        if value is not None and value.size > 2 and other.shape == value.shape:
+            yield node, graph.names[node], n, {node: other}
     for recurrence, shifted in zip(found, shifts, strict=True):  # then the other values of a step
         last, before = recurrence.states[-1], recurrence.before
         own = {node: known[node] for node in (*before, *recurrence.states) if node in known}
-        steps = [nodes for way, nodes in corresponding(graph, recurrence.states).items() if way]
+        steps = [nodes for path, nodes in corresponding(graph, recurrence.states).items() if path]
         called_so = [(graph.called(nodes[-1]), nodes) for nodes in steps]
         groups = [(f"{graph.called(last)} before the step", before), *called_so]
         for (m, nodes), (n, given) in product(groups, groups):
@@ -394,7 +394,7 @@ def _in_place_of(known: Mapping[AnyNode, Array], nodes: list[Any], given: list[A
 def _apart(graph: Graph, other: Recurrence, recurrence: Recurrence) -> bool:
     """Is `other` a separate state, rather than one that depends on itself only through the recurrence?"""
     node: Any = other.states[-1]
-    for _, position in other.way[:-1]:
+    for _, position in other.path[:-1]:
         node = graph.operands[node][position]
         if node in recurrence.states:
             return False
@@ -481,5 +481,5 @@ def _backward(
 
     read = {*at, *changed, *later, end}
     uses = (u for u in graph.paths if read & {u.node, *u.origins.values()})
-    there = {(use.node, use.k): use for use in uses}
-    return graph.gradients[graph.target] + walked(graph, there, passes).get(graph.target, 0)
+    uses_at = {(use.node, use.k): use for use in uses}
+    return graph.gradients[graph.target] + walked(graph, uses_at, passes).get(graph.target, 0)

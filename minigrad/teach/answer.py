@@ -1,7 +1,7 @@
 """A student's answer, the right gradient, and the mistake that explains the difference.
 
 Diagnosis    a mistake that gives the student's numbers; `exchanged` is a mistake in two answers at once
-Asked        what is asked: the gradient of z with respect to x
+Request      what is asked: the gradient of z with respect to x
 Answer       the student's array, the right gradient, and its graph
 """
 
@@ -51,7 +51,7 @@ class Diagnosis:
         return str(self) if self.kind == "exchanged" or not name else f"{name}: {self}"
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A request for the gradient of z with respect to x: the arguments of `diagnose`, without the answer.
 
     gradient   dL/dz, or None for ones
@@ -77,8 +77,8 @@ class Answer:
     few      are the numbers so few, or so similar, that many mistakes could match by chance?
     """
 
-    def __init__(self, asked: Asked, mine: object) -> None:
-        z, x, gradient, self.name, namespace, rtol, atol = asked
+    def __init__(self, request: Request, mine: object) -> None:
+        z, x, gradient, self.name, namespace, rtol, atol = request
         self.z: Tensor = z
         self.x: Tensor = x
         self.target: AnyNode = x.node

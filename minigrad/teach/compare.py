@@ -29,7 +29,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
-from minigrad.teach.answer import Asked, Diagnosis, exchanged
+from minigrad.teach.answer import Diagnosis, Request, exchanged
 from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import Difference, difference, real_array
 from minigrad.teach.report import Compared, Report
@@ -178,8 +178,8 @@ def compare_in(
         if not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
-                asked = Asked(z, x, gradient, name, namespace, rtol, atol)
-                ours, why = (asked, "") if isinstance(z, Tensor) else _on_ours(asked, right)
+                request = Request(z, x, gradient, name, namespace, rtol, atol)
+                ours, why = (request, "") if isinstance(z, Tensor) else _on_ours(request, right)
                 found = None if ours is None else diagnose(mine=mine, **ours._asdict())
                 note = "\n".join(filter(None, (note, why)))
         small = "" if atol is not None else _too_small(d, right)
@@ -205,27 +205,31 @@ def _exchanges(
     return found
 
 
-def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
+def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
     """For PyTorch's tensors, the same question about our engine's tensors; or None and the reason.
 
     We find mistakes with our rules, on our graph. So we run the recorded program again on our engine,
     where it must give the same gradient.
     """
-    seen = asked.namespace.values()
+    seen = request.namespace.values()
     tapes = [
         t.torch if isinstance(t, BothTapes) else t for t in seen if isinstance(t, Tape | BothTapes)
     ]
-    ours, why = again_on_ours(sorted(tapes, key=lambda t: t.number), asked.z)
+    ours, why = again_on_ours(sorted(tapes, key=lambda t: t.number), request.z)
     if ours is not None:
         kinds = tensor_kinds()
-        names = {k: ours(v) if isinstance(v, kinds) else v for k, v in asked.namespace.items()}
-        z, x = ours(asked.z), ours(asked.x)
-        g = numbers_of(asked.gradient) if isinstance(asked.gradient, kinds) else asked.gradient
+        names = {k: ours(v) if isinstance(v, kinds) else v for k, v in request.namespace.items()}
+        z, x = ours(request.z), ours(request.x)
+        g = (
+            numbers_of(request.gradient)
+            if isinstance(request.gradient, kinds)
+            else request.gradient
+        )
         grads = None if z is None or x is None else _gradients(z, [x], g)
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
             known = {k: v for k, v in names.items() if v is not None}
-            return asked._replace(z=z, x=x, gradient=g, namespace=known), ""
-        why = f"there, the gradient of {asked.name} is different"
+            return request._replace(z=z, x=x, gradient=g, namespace=known), ""
+        why = f"there, the gradient of {request.name} is different"
     return None, f"No mistake is named, because the program cannot be rerun with minigrad: {why}."
 
 

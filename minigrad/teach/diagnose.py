@@ -30,7 +30,7 @@ from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import own_functions, whole  # noqa: F401  the first adds to a table
 from minigrad.teach.altered import altered, at_other_values
-from minigrad.teach.answer import Answer, Asked, Diagnosis, in_all
+from minigrad.teach.answer import Answer, Diagnosis, Request, in_all
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number
@@ -83,7 +83,7 @@ def diagnose(
         return None
     try:
         with unobserved(), np.errstate(all="ignore"):
-            answer = Answer(Asked(z, x, gradient, name, namespace or {}, rtol, atol), mine)
+            answer = Answer(Request(z, x, gradient, name, namespace or {}, rtol, atol), mine)
             found = _search(answer)
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right to a few digits only

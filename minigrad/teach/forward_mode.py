@@ -25,7 +25,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.teach.answer import Answer, Asked, Diagnosis
+from minigrad.teach.answer import Answer, Diagnosis, Request
 from minigrad.teach.diagnose import AT_SEVERAL, SECONDS, best
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.pairs import at_the_uses, everywhere, off_by_one
@@ -68,8 +68,8 @@ def diagnose_tangent(
 def _in_reverse(z: Tensor, t: Tensor, mine: Array, names: Mapping[str, Any], g: Array) -> Answer:
     """g @ z_dot, as a student's answer for the gradient with respect to t."""
     rounding = 1e-12 * float(np.sum(np.abs(g * mine))) + 1e-14
-    asked = Asked(z, t, g, "the input", {**names, "z": z}, 1e-9, rounding)
-    a = Answer(asked, np.sum(g * mine))
+    request = Request(z, t, g, "the input", {**names, "z": z}, 1e-9, rounding)
+    a = Answer(request, np.sum(g * mine))
     a.graph.inputs = {x.node for x in names.values() if x.node}
     a.few = False  # only one number here, but in total as many as z has entries
     return a

@@ -204,9 +204,9 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     of_one = use.op_name in ("logsumexp", "amax", "amin", "prod", "linalg_vector_norm", "std")
     if not of_one or use.values.get("keepdims") or here is None:
         return
-    there = use.rule(np.ones_like(z), axis=axis, z=z)
-    if there is not None and wide is not None:
-        yield Variant(there * wide, right)
+    slope = use.rule(np.ones_like(z), axis=axis, z=z)
+    if slope is not None and wide is not None:
+        yield Variant(slope * wide, right)
     with suppress(ValueError, IndexError, RuntimeError):  # only if both axes have the same length
         turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), here.shape)
         yield Variant(here * turned, right)
@@ -487,8 +487,8 @@ def _einsum_operands(use: Use) -> Variants:
 
     Write down the rule of each operand next to its name.
     """
-    beside = [u for u in use.graph.uses if u.node is use.node and u.k != use.k]
-    yield from (u.at(use.g).passed for u in beside)
+    others = [u for u in use.graph.uses if u.node is use.node and u.k != use.k]
+    yield from (u.at(use.g).passed for u in others)
 
 
 # ------------------------------------------------------------------ convolution

@@ -91,9 +91,9 @@ def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
     nodes = {place.node for place in places}
     below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
     ends = (place for place, later in zip(places, below, strict=True) if not later & nodes)
-    apart = {place.use: place for place in ends}  # of two on the same path, the one further down
-    if len(apart) > 1:
-        yield list(apart.values())
+    by_use = {place.use: place for place in ends}  # of two on the same path, the one further down
+    if len(by_use) > 1:
+        yield list(by_use.values())
 
 
 # ------------------------------------------------------------------ product and quotient rule

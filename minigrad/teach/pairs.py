@@ -138,12 +138,12 @@ def everywhere(
                 if variant.times and first.op_name != "pow":
                     if variant.times in elsewhere or not c and variant.times not in (2, 0.5):
                         continue
-                there = {(use.node, use.k): use for use in uses}
+                uses_at = {(use.node, use.k): use for use in uses}
                 wrong = partial(_wrong, row, k, bool(np.any(variant.array)))
                 if one_way:
-                    changes = list(_one_way(a, there, states, wrong))
+                    changes = list(_one_way(a, uses_at, states, wrong))
                 else:
-                    changes = [("", walked(a.graph, there, wrong).get(a.target, 0))]
+                    changes = [("", walked(a.graph, uses_at, wrong).get(a.target, 0))]
                 for words in [w for w, d in changes if a.gives(a.right + d)][:1]:
                     factor = row.kind == "upstream_only" and c
                     d = Tried(SCALED if factor else row, first, variant.n, None, {}).diagnosis(a)
@@ -155,17 +155,17 @@ def everywhere(
 
 
 def _one_way(
-    a: Answer, there: Uses, states: list[set[Any]], wrong: Callable[[Use], Any]
+    a: Answer, uses_at: Uses, states: list[set[Any]], wrong: Callable[[Use], Any]
 ) -> Iterator[tuple[str, Any]]:
     """Words, and the change if wrong(use) passes there, but not on to the step before, or only there."""
     graph = a.graph
     starts: dict[Any, Any] = {}
-    for use in there.values():
+    for use in uses_at.values():
         starts[use.parent] = starts.get(use.parent, 0) + (wrong(use) - use.passed)
     for cut in states:
         changed = walked(graph, starts=starts, cut=cut)
         yield f", but only for what passes to {a.name}", changed.get(a.target, 0)
-    after = walked(graph, there, wrong)
+    after = walked(graph, uses_at, wrong)
     for cut in states:
         changed = walked(graph, starts={n: after[n] for n in cut & after.keys()}, cut=cut)
         yield ", but only for what passes to the step before", changed.get(a.target, 0)
@@ -181,19 +181,19 @@ def _wrong(row: Mistake, k: int, something: bool, use: Use) -> Any:
 
 def walked(
     graph: Graph,
-    there: Mapping[tuple[Any, int], object] = NONE,
+    uses_at: Mapping[tuple[Any, int], object] = NONE,
     wrong: Callable[[Use], Any] = lambda use: use.passed,
     starts: Mapping[Any, Any] = NONE,
     cut: Container[Any] = (),
 ) -> dict[Any, Any]:
     """The changes to the gradients if wrong(use) passes along some edges, given the mistakes so far.
 
-    there     these edges, each as a node and a number
+    uses_at   these edges, each as a node and a number
     starts    gradients that change at once
     cut       nodes to which nothing is passed
     """
     changed = dict(starts)
-    begin = {node for node, _ in there}
+    begin = {node for node, _ in uses_at}
     for node in graph.nodes:
         if node not in changed and node not in begin:
             continue
@@ -203,7 +203,7 @@ def walked(
             results = plan_of_node(node).run(g, node)
         for use in (u for u in uses if u.parent not in cut):
             here = use if results is None else use.at(g, results)
-            passed = np.asarray(wrong(here)) if (node, use.k) in there else here.passed
+            passed = np.asarray(wrong(here)) if (node, use.k) in uses_at else here.passed
             if passed is not use.passed:
                 changed[use.parent] = changed.get(use.parent, 0) + (passed - use.passed)
     return changed
@@ -225,10 +225,10 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                 continue
             alike = _at_one_step(values)
             for n, shifted in chain(_shifted(a, values), alike) if in_steps else alike:
-                there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
+                values_at = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
                 if time.thread_time() > until:
                     return
-                changed = walked(a.graph, there, partial(_reading, name, there))
+                changed = walked(a.graph, values_at, partial(_reading, name, values_at))
                 if a.target in changed and a.gives(a.right + changed[a.target]):
                     texts = message_and_hint(off_by_one)
                     yield a.found(*texts, kind="wrong_argument", use=uses[0], n=n)
@@ -255,9 +255,9 @@ def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
         yield "the first step", [values[0]] * len(values)
 
 
-def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
+def _reading(name: str, values_at: dict[Any, Any], use: Use) -> Any:
     """The gradient that passes if the rule of this use reads the value that is given for it."""
-    v = there[use.node, use.k]
+    v = values_at[use.node, use.k]
     d = use.rule(use.g, **({"x": v, "z": use.applied(x=v)} if name is AT else {name: v}))
     return np.nan if d is None else d
 
@@ -348,8 +348,8 @@ def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Di
         fits = np.all(np.abs(missing - effects[i] - effects) <= bound, axis=1)
         for j in np.flatnonzero(fits[i + 1 :]) + i + 1:
             two = tried[j]
-            apart = two.use.node not in one.changed and one.use.node not in two.changed
-            if one.use is not two.use and apart and np.any(effects[i]) and np.any(effects[j]):
+            separate = two.use.node not in one.changed and one.use.node not in two.changed
+            if one.use is not two.use and separate and np.any(effects[i]) and np.any(effects[j]):
                 yield _both(a, one, two)
 
 

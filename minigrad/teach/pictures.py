@@ -353,13 +353,13 @@ def _steps_of(
     optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Sequence[float]
 ) -> Callable[[Array, Array], Array]:
     """An optimizer as a function that gives the next point."""
-    held = wrap(np.array(start, dtype=float)).requires_grad_()
-    opt = optimizer([held], **settings)
+    leaf = wrap(np.array(start, dtype=float)).requires_grad_()
+    opt = optimizer([leaf], **settings)
 
     def advance(p: Array, g: Array) -> Array:
-        held.grad = tensor(g)
+        leaf.grad = tensor(g)
         opt.step()
-        return held.detach().numpy()
+        return leaf.detach().numpy()
 
     return advance
 

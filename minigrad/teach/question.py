@@ -165,11 +165,11 @@ class Question(metaclass=_Declares):
 
     def rows(self, answer: object) -> Iterator[CheckRow]:
         """The rows for an answer; a single one if there is no answer yet."""
-        gone = self.missing(answer)
-        if gone is None:
+        problem = self.missing(answer)
+        if problem is None:
             yield from self.judged(answer)
         else:
-            yield gone
+            yield problem
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
         """The rows for an answer of the right type."""

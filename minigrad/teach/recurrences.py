@@ -5,7 +5,7 @@
     repeated_uses(graph)            the uses of one operation, and those at the same place
 
 Each state is computed from the one before it in the same way. So we look for results of one
-operation, with the same way back from each of them to the one before. From there, the steps are
+operation, with the same path back from each of them to the one before. From there, the steps are
 compared operand by operand. A mistake in a loop is made at each step.
 
 Read uses.py first.
@@ -20,15 +20,16 @@ from minigrad.teach.uses import AnyNode, Graph, Use, constant_factor, op_name
 
 BEFORE = 12  # how many earlier results of an operation are tried as the previous state
 
-Way = tuple[tuple[str, int], ...]  # the operation of each node, and the position of its operand
+# the operation of each node, and the position of its operand
+OperandPath = tuple[tuple[str, int], ...]
 
 
 class Recurrence(NamedTuple):
-    """The computed states, oldest first; the state before them, if it has a node; and the way between two."""
+    """The computed states, oldest first; the state before them, if it has a node; and the path between two."""
 
     states: list[Any]
     start: AnyNode | None
-    way: Way
+    path: OperandPath
 
     @property
     def regular(self) -> bool:
@@ -52,8 +53,8 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
         for k, last in enumerate(nodes):
             found: list[Recurrence] = []
             for before in nodes[k + 1 : k + 1 + BEFORE]:
-                way = None if (last, before) in known else _way(graph, last, before)
-                recurrence = None if way is None else _from_the_last(graph, last, before, way)
+                path = None if (last, before) in known else _path_back(graph, last, before)
+                recurrence = None if path is None else _from_the_last(graph, last, before, path)
                 found += [recurrence] if recurrence and len(recurrence.states) > 1 else []
             regular = [recurrence for recurrence in found if recurrence.regular]
             for recurrence in regular or found:  # the others connect different places in a step
@@ -61,16 +62,16 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
                 yield recurrence
 
 
-def _from_the_last(graph: Graph, last: Node, before: Any, way: Way) -> Recurrence:
+def _from_the_last(graph: Graph, last: Node, before: Any, path: OperandPath) -> Recurrence:
     """The recurrence whose last states are these two; with one state only, there is none."""
     states, here = [last], before
     while here in graph.operands and op_name(here) == op_name(last):
         states.append(here)
-        here, same = _at(graph, here, way)
+        here, same = _at(graph, here, path)
         if not same:
             here = states.pop()
             break
-    return Recurrence(states[::-1], here, way)
+    return Recurrence(states[::-1], here, path)
 
 
 def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
@@ -88,14 +89,14 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
         if c := constant_factor(use):
             found.setdefault((use.op_name, c, "in steps"), {})[use] = None
     at = {(use.node, use.position): use for use in uses}
-    for states, start, way in recurrences(graph):
+    for states, start, path in recurrences(graph):
         alike = isinstance(start, Node) and op_name(start)  # to the start of other loops like this
         for back, nodes in corresponding(graph, states).items():
             for position in graph.operands[nodes[-1]]:
                 group = {at[n, position]: None for n in nodes if (n, position) in at}
                 found[tuple(nodes), position] = group
                 # a loop in a loop, such as the stages of each step: all of its steps
-                found.setdefault(((alike, way, back), position), {}).update(group)
+                found.setdefault(((alike, path, back), position), {}).update(group)
                 between.setdefault(frozenset(group), []).append({*states, start})
     of_steps: dict[Any, tuple[list[Use], list[set[Any]]]] = {}
     for place, group in found.items():
@@ -107,42 +108,42 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
 
 
 def corresponding(graph: Graph, states: Sequence[Any]) -> dict[tuple[int, ...], list[Any]]:
-    """The nodes that correspond to each other, by the way back from each state: the positions of operands."""
-    ways: list[tuple[int, ...]] = [()]
+    """The nodes that correspond to each other, by the path back from each state: the positions of operands."""
+    paths: list[tuple[int, ...]] = [()]
     found: dict[tuple[int, ...], list[Any]] = {(): list(states)}
     reached = set(states)
-    for way in ways:
-        operands = [graph.operands[node] for node in found[way]]
+    for path in paths:
+        operands = [graph.operands[node] for node in found[path]]
         for position in operands[-1]:
             below = [parents[position] for parents in operands if position in parents]
             inner = [node for node in below if isinstance(node, Node) and node in graph.operands]
             same = len({op_name(node) for node in inner}) == 1 and not reached & set(inner)
             if len(set(inner)) > 1 and same:
                 reached |= set(inner)
-                ways.append((*way, position))
-                found[ways[-1]] = inner
+                paths.append((*path, position))
+                found[paths[-1]] = inner
     return found
 
 
-def _way(graph: Graph, node: Node, end: Node) -> Way | None:
-    """The shortest way from a node back to another one; None if there is none."""
-    ways: dict[Any, Way] = {node: ()}
+def _path_back(graph: Graph, node: Node, end: Node) -> OperandPath | None:
+    """The shortest path from a node back to another one; None if there is none."""
+    paths: dict[Any, OperandPath] = {node: ()}
     for here in (reached := [node]):
         for position, parent in graph.operands.get(here, {}).items():
-            if not isinstance(parent, Node) or parent in ways:
+            if not isinstance(parent, Node) or parent in paths:
                 continue
             if parent.queue_key <= end.queue_key:
-                ways[parent] = (*ways[here], (op_name(here), position))
+                paths[parent] = (*paths[here], (op_name(here), position))
                 reached.append(parent)
-    return ways.get(end)
+    return paths.get(end)
 
 
-def _at(graph: Graph, node: Any, way: Way) -> tuple[Any, bool]:
-    """The node at the end of a way, None for a constant; and whether the way has the same operations.
+def _at(graph: Graph, node: Any, path: OperandPath) -> tuple[Any, bool]:
+    """The node at the end of a path, None for a constant; and whether the path has the same operations.
 
     In the first step, a constant may stand in place of the state, and of all that depends on it.
     """
-    for name, position in way:
+    for name, position in path:
         if node is None:
             return None, True
         if node not in graph.operands or op_name(node) != name:

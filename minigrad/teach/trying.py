@@ -114,11 +114,11 @@ class FunctionQuestion(Question):
         for name in outcome.changed:
             message = f"{name} was changed in place; compute with a new array instead"
             yield row("changed input", message), None
-        taken = self.take_apart(outcome.returned, case)
-        if isinstance(taken, str):
-            yield row("wrong type", taken), None
+        values = self.take_apart(outcome.returned, case)
+        if isinstance(values, str):
+            yield row("wrong type", values), None
             return
-        for k, (what, mine) in enumerate(zip(self.parts(), taken, strict=True)):
+        for k, (what, mine) in enumerate(zip(self.parts(), values, strict=True)):
             verdict, message = self.judge(what, mine, case, k)
             mistaken = None if verdict in ("right", "wrong type") else Mistaken(case, k, mine)
             yield row(verdict, message, what), mistaken

@@ -398,10 +398,10 @@ def _another_value(a: Answer) -> Places:
         return
     for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0]):
         read = [v for v in map(use.values.get, use.reads()) if isinstance(v, np.ndarray)]
-        for value, (n, there) in product(read, a.graph.tensors):
-            if value.size < 3 or there.shape != value.shape or np.array_equal(there, value):
+        for value, (n, other) in product(read, a.graph.tensors):
+            if value.size < 3 or other.shape != value.shape or np.array_equal(other, value):
                 continue
-            for values in _read_instead(use, value, there):
+            for values in _read_instead(use, value, other):
                 instead: Any = -sum(u.passed for u in use.twins[1:])
                 for u in use.twins:
                     d = u.rule(u.g, **values(u))
@@ -412,11 +412,11 @@ def _another_value(a: Answer) -> Places:
                     yield {"use": use, "n": n, "m": meant}
 
 
-def _read_instead(use: Use, value: Array, there: Array) -> Iterator[Callable[[Use], Any]]:
-    """The ways to read `there` in place of `value`, as functions of a use: as this value, or as its operand."""
-    yield lambda u: {k: there for k in u.reads() if u.values.get(k) is value}
+def _read_instead(use: Use, value: Array, other: Array) -> Iterator[Callable[[Use], Any]]:
+    """The ways to read `other` in place of `value`, as functions of a use: as this value, or as its operand."""
+    yield lambda u: {k: other for k in u.reads() if u.values.get(k) is value}
     if value is use.values.get("z") and (use.of_one or use.op_name in SOFT):
-        yield lambda u: {"x": there, "z": u.applied(x=there)}
+        yield lambda u: {"x": other, "z": u.applied(x=other)}
 
 
 @mistake_in(STOPPED, "other_variable")
