@@ -242,16 +242,16 @@ def saved_attribute(node: Node, name: str) -> Any:
     None for an input that was not saved. Raises BackwardTwice if a backward pass has freed it, and
     AttributeError if the op saves nothing under this name.
     """
-    op, plan, asked = node.op, node.plan, name.removeprefix("_saved_")
-    own = SAVED_AS.get(asked, asked)
+    op, plan, attribute = node.op, node.plan, name.removeprefix("_saved_")
+    own = SAVED_AS.get(attribute, attribute)
     operands: tuple[str, ...] = getattr(op, "operands", ())
-    if (position := SAVED_OPERANDS.get(asked, len(operands))) < len(operands):
+    if (position := SAVED_OPERANDS.get(attribute, len(operands))) < len(operands):
         own = operands[position]
     if own in plan.slots:
         found = dict(zip(plan.slots, node.saved, strict=True))
         if own == "z":
             return make.result_of(node, found["z"], found["z_counter"])
-        plain = asked == "exponent" and type(node).__name__ == "PowBackward0"
+        plain = attribute == "exponent" and type(node).__name__ == "PowBackward0"
         return found[own].item() if plain else found[own]  # PowBackward0 has a number
     if own in operands or (own == "z" and plan.slots):
         return None

@@ -143,8 +143,8 @@ def _mixed_message(name: str, names: list[str]) -> str:
     if name in ("mm", "matmul"):
         return f"expected m1 and m2 to have the same dtype, but got: {' != '.join(names).lower()}"
     if name == "addmm":
-        whose, its = ("mat1", names[1]) if first == last else ("self", first)
-        return f"{whose} and mat2 must have the same dtype, but got {its} and {last}"
+        which, its = ("mat1", names[1]) if first == last else ("self", first)
+        return f"{which} and mat2 must have the same dtype, but got {its} and {last}"
     if name == "lerp":
         word = "end" if names[1] == other else "weight"
         return f"expected dtype {first.lower()} for `{word}` but got dtype {other.lower()}"

@@ -98,11 +98,11 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
     Raises KernelError if there is no kernelspec, or if it cannot be removed.
     """
     places = [folder(user, prefix)] if user or prefix is not None else [folder(), folder(user=True)]
-    there = [place for place in dict.fromkeys(places) if (place / "kernel.json").is_file()]
-    if not there:
+    installed = [place for place in dict.fromkeys(places) if (place / "kernel.json").is_file()]
+    if not installed:
         looked = " or ".join(str(place) for place in dict.fromkeys(places))
         raise KernelError(f'There is no kernel "{DISPLAY_NAME}" to remove: it is not in {looked}.')
-    for place in there:
+    for place in installed:
         try:
             shutil.rmtree(place)
         except OSError as error:
@@ -112,7 +112,7 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
         with suppress(OSError):  # until one is not empty: others use it too
             for above in place.parents[: 2 if place == folder(user=True) else 3]:
                 above.rmdir()
-    return there
+    return installed
 
 
 # By default, JupyterLab asks each new user about news, covering the first lesson, and checks for

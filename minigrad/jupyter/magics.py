@@ -161,12 +161,12 @@ class AutogradMagics(Magics):
     def _bind(self, name: str, tape: Tape | BothTapes) -> None:
         """Bind the tape to its name, unless a model, a module, or another value would be lost."""
         self.latest = tape
-        taken = self.shell.user_ns.get(name, getattr(builtins, name, None))
-        imported = inspect.isfunction(taken) and taken.__module__.startswith("minigrad.")
-        if not (taken is None or imported or isinstance(taken, Tape | BothTapes)):
+        existing = self.shell.user_ns.get(name, getattr(builtins, name, None))
+        imported = inspect.isfunction(existing) and existing.__module__.startswith("minigrad.")
+        if not (existing is None or imported or isinstance(existing, Tape | BothTapes)):
             wanted, name = name, "tape" if name != "tape" else "tape_1"
             print(
-                f"%%autograd: {wanted} is {_with_article(taken)} and is not overwritten: the tape is bound to "
+                f"%%autograd: {wanted} is {_with_article(existing)} and is not overwritten: the tape is bound to "
                 f"`{name}` instead. To name it, choose another name:  %%autograd {wanted}_tape",
                 file=sys.stderr,
             )

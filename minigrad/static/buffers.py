@@ -125,9 +125,9 @@ class Buffers:
         """Free the buffers of values that were read for the last time, by the k-th instruction."""
         if not self.reuse:
             return
-        gone = self.ends.get(k, ())
-        freed = [self.storage.pop(i) for i in gone if i in self.storage]
-        freed += [self.wide.pop(key)[0] for key in list(self.wide) if key[0] in gone]
+        ended = self.ends.get(k, ())
+        freed = [self.storage.pop(i) for i in ended if i in self.storage]
+        freed += [self.wide.pop(key)[0] for key in list(self.wide) if key[0] in ended]
         for buffer in freed:
             key = buffer.array.dtype.str, buffer.array.size
             self.free.setdefault(key, []).append(buffer)

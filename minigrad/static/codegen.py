@@ -649,8 +649,8 @@ def _scatter(writer: Writer, line: Instruction, at: str, out: str) -> str | None
     names = (out, writer.fixed_name(y))
     entries, added = (writer.once(f"{name}.reshape(-1).view({kind})") for name in names)
     numbers = writer.once(f"arange({n * width}).reshape({n}, {width})")
-    way = writer.take("subtract" if line.op is LESS else "add")
-    return f"{way}.at({entries}, {numbers}.take({at}, 0).ravel(), {added})"
+    ufunc = writer.take("subtract" if line.op is LESS else "add")
+    return f"{ufunc}.at({entries}, {numbers}.take({at}, 0).ravel(), {added})"
 
 
 # For arrays: written to a buffer.

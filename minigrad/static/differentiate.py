@@ -86,9 +86,9 @@ def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
     """The numbers of the requested values, and whether a single one was requested."""
     if wrt is None:
         wrt = [k for k, i in enumerate(program.inputs) if program.values[i].dtype.kind in "fc"]
-    asked: Sequence[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
+    wanted: Sequence[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
     found = []
-    for k in asked:
+    for k in wanted:
         if isinstance(k, str):
             if k not in program.names:
                 raise ProgramError(

@@ -271,9 +271,9 @@ class _DocumentBuilder:
         text = f"{node.name} = {node.expression}{known}."
         if of.role in STEP_TEXTS and of.of is not None:
             text += " " + STEP_TEXTS[of.role].format(of.comes.split()[-1])
-        gone = [self.nodes[doc.index_of(n)].name for n in of.frees if n != node.id]
-        if gone:
-            text += f" {' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} not read again."
+        freed = [self.nodes[doc.index_of(n)].name for n in of.frees if n != node.id]
+        if freed:
+            text += f" {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} not read again."
         return op_step(node, text, backward=c.place > 0)
 
 

@@ -384,13 +384,13 @@ def _table(d: Differences, mine: Any) -> str:
     other = d.tape if mine is None else double_of(mine)
     if other.shape != d.central.shape:
         return f"{d.name}: yours has shape {other.shape} instead of {d.central.shape}."
-    apart = np.abs(d.central - other)
+    error = np.abs(d.central - other)
     every = list(np.ndindex(d.central.shape))
     rows = [["entry", "yours", "the tape's", "central", "apart"]]
-    for at in sorted(sorted(every, key=lambda at: -apart[at])[:ROWS]):
+    for at in sorted(sorted(every, key=lambda at: -error[at])[:ROWS]):
         name = f"{short(d.name)}[{', '.join(map(str, at))}]" if at else short(d.name)
         numbers = other[at], d.tape[at], round(float(d.central[at]), 9)
-        rows.append([name, *map(number_text, numbers), f"{apart[at]:.0e}"])
+        rows.append([name, *map(number_text, numbers), f"{error[at]:.0e}"])
     if mine is None:
         rows = [[name, *others] for name, _, *others in rows]
     text = table_text(rows, range(1, len(rows[0])))

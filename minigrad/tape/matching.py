@@ -122,8 +122,8 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
     for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if same == "equal":
             for x, y in zip(first[a0:a1], second[b0:b1]):
-                apart = x.backward is None and _sizes_differ(x, y)
-                yield from (Match([x]), Match([], [y])) if apart else (Match([x], [y]),)
+                split = x.backward is None and _sizes_differ(x, y)
+                yield from (Match([x]), Match([], [y])) if split else (Match([x], [y]),)
             continue
         between = first[a0:a1], second[b0:b1]
         before = first[a0 - 1].line if a0 else None
@@ -307,10 +307,10 @@ class Comparing:
             line = self.documents[0].where(ran[0].code)
             yield from self._gradients(line, ran_in)
             inner = [[m for m in t if m.both and not m.leaf] for t in ran_in]
-            apart = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
-            if apart is not None:
-                shown = (f"{side[apart].title} is number {apart + 1}" for side in inner)
-                yield self._mismatch("order", shown, inner[0][apart], line)
+            first = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
+            if first is not None:
+                shown = (f"{side[first].title} is number {first + 1}" for side in inner)
+                yield self._mismatch("order", shown, inner[0][first], line)
             leaves = [m.leaf for m in ran_in[0]]
             late |= leaves != sorted(leaves)
         if late:

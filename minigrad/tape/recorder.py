@@ -96,8 +96,8 @@ class Recorder(ForwardHalf):
         added    a leaf's .grad before hooks could change it, if there are such hooks
         """
         node, entry = step.node, run.entry
-        asked = task.inputs is not None and node in task.inputs
-        run.captured = asked and not (task.accumulate and isinstance(node, AccumulateGrad))
+        requested = task.inputs is not None and node in task.inputs
+        run.captured = requested and not (task.accumulate and isinstance(node, AccumulateGrad))
         if isinstance(node, AccumulateGrad) and not run.captured:
             before, after = self._grads.get(entry), maybe(node.grad)
             if node.grad is not None:

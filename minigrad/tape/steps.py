@@ -248,11 +248,11 @@ class Steps:
             text = f"{title} is taken from the queue ({why}), with the gradient {g}."
             if run.instead is not None:
                 text = f"{title} ran, with the gradient {g}.{self._turn_of_another(run)}"
-        taken: list[doc.AnyDetail] = [doc.Detail("pop", text)]
+        details: list[doc.AnyDetail] = [doc.Detail("pop", text)]
         if entry.saved and run.g is not None:
             kept = ", ".join(self._saved(s) for s in self.nodes[run.entry].saved)
-            taken.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
-        return taken
+            details.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
+        return details
 
     def _turn_of_another(self, run: NodeRun) -> str:
         if run.instead is None:
@@ -344,8 +344,8 @@ class Steps:
         text = f"Backward pass {b.ran_as} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
         if b.failed is not None:
-            taken = f"{self.nodes[b.failed].title} is taken from the queue."
-            details.append(doc.Detail("pop", taken))
+            popped = f"{self.nodes[b.failed].title} is taken from the queue."
+            details.append(doc.Detail("pop", popped))
         details.append(doc.ErrorDetail(text=text, message=message, conflict=b.conflict))
         return doc.TapeStep("backward", "error", text, details, doc.id_of(b.failed), b.number)
 

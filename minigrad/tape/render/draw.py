@@ -95,14 +95,14 @@ def picture(
     view, columns = canvas.view, canvas.view.columns or []
     lines = headline(document, folded)
     name = short(document.name)
-    beside = text_width(name, 17, mono=True) + 14  # where the first line begins
+    indent = text_width(name, 17, mono=True) + 14  # where the first line begins
     title = [
         Words(MARGIN, 36, name, 17, bold=True, mono=True),
-        Words(MARGIN + beside, 36, lines[0], 13, style.FAINT),
+        Words(MARGIN + indent, 36, lines[0], 13, style.FAINT),
         Words(MARGIN, 57, lines[1], 13, style.ERROR if "stopped" in lines[1] else style.FAINT),
     ]
     legend = signs_of(document, view, canvas.state)
-    texts = beside + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
+    texts = indent + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
     width = max(view.width, *texts) + 2 * MARGIN
     canvas.dx = round((width - view.width) / 2)
     first = min((r.label.x for r in view.routes if r.label), default=0)

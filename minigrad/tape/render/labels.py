@@ -90,8 +90,8 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
     # Beside the arrow, and, if a text is long, also further away
     for (x, y), out in product(ends, (0.0, 20.0, 40.0) if wide > FAR else (0.0,)):
         for down in (2.0, 16.0, 30.0, 44.0):
-            beside = [x + APART + 6 + out, x - APART - 6 - out - wide]
-            places += [Bounds(at, y + down, wide, height) for at in beside[:: 1 if right else -1]]
+            sides = [x + APART + 6 + out, x - APART - 6 - out - wide]
+            places += [Bounds(at, y + down, wide, height) for at in sides[:: 1 if right else -1]]
     best = taken.freest(places)
     room = _room(taken, best)
     taken.add(best._replace(width=max(wide, min(room, VALUE))))
