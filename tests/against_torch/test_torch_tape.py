@@ -468,7 +468,7 @@ def test_a_pass_in_several_threads_says_that_what_was_ready_is_not_known():
         Deeper.apply(ones(1), 1).backward()
     assert [ran.note for ran in tape.shown().backward] == [None, None]
     tape._recorder.passes[0].threads = 2
-    tape._found = None
+    tape._document = None
     assert tape.shown().backward[0].note.startswith("PyTorch ran this pass in 2 threads.")
 
 
