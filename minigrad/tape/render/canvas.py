@@ -133,18 +133,18 @@ class Canvas:
         self, node: doc.TapeNode, x: float, base: float, w: float, failed: bool
     ) -> Iterator[Item]:
         sizes, at, wanted = self.sizes, x + PAD, node.requires_grad
-        ink = style.ERROR if failed else style.BACKWARD_INK
+        accent = style.ERROR if failed else style.BACKWARD_INK
         if failed or node.id in self.backward.order:
             mark = "×" if failed else str(self.backward.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
-            yield Rect(at, base - 13, wide, 18, ink, radius=9)
+            yield Rect(at, base - 13, wide, 18, accent, radius=9)
             yield _middle(at + wide / 2, base, mark, LABEL, "#FFFFFF")
             at += wide + 8
         ink = style.BACKWARD_INK if wanted else style.FAINT
         ink = style.ERROR if node.kind == "failed" else ink
         yield Words(at, base, sizes.backward(node), 12, ink, bold=wanted)
         if note := sizes.note(node):
-            yield Words(x + w - PAD, base, note, 11, ink, anchor="end")
+            yield Words(x + w - PAD, base, note, 11, accent, anchor="end")
 
     def group(self, group: doc.FoldedGroup, place: doc.Bounds) -> Group:
         """A folded group: two cards on top of each other, with the number of operations."""
