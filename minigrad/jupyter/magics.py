@@ -228,21 +228,17 @@ class AutogradMagics(Magics):
                     "%tape: there is no tape yet. To record one, write %%autograd over a cell."
                 )
             return self.latest
-        name, namespace = names[0], self.shell.user_ns
-        tapes = [
-            n for n in namespace if n[:1] != "_" and isinstance(namespace[n], Tape | BothTapes)
-        ]
+        name, user = names[0], self.shell.user_ns
+        tapes = [n for n in user if n[:1] != "_" and isinstance(user[n], Tape | BothTapes)]
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
             raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
         known = known or " To record one, write %%autograd over a cell."
-        if name not in namespace:
+        if name not in user:
             raise UsageError(f"%tape: there is no tape called {name}.{known}")
-        if not isinstance(namespace[name], Tape | BothTapes):
-            raise UsageError(
-                f"%tape: {name} is {_with_article(namespace[name])}, not a tape.{known}"
-            )
-        return namespace[name]
+        if not isinstance(user[name], Tape | BothTapes):
+            raise UsageError(f"%tape: {name} is {_with_article(user[name])}, not a tape.{known}")
+        return user[name]
 
     @line_magic
     def chain(self, line: str) -> Chain:

@@ -346,9 +346,8 @@ class Comparing:
         if any(errors):
             lines = [d.where(e.code) for d, e in zip(self.documents, errors) if e is not None]
             first = (e.text.partition("\n")[0] if e else "ran to its end" for e in errors)
-            yield self._mismatch(
-                "error", (short(f, 160) for f in first), None, lines[0], all(errors)
-            )
+            texts = (short(f, 160) for f in first)
+            yield self._mismatch("error", texts, None, lines[0], all(errors))
 
     # ---- steps -------------------------------------------------------------------------
 

@@ -220,11 +220,8 @@ def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
         kinds = tensor_kinds()
         names = {k: ours(v) if isinstance(v, kinds) else v for k, v in request.namespace.items()}
         z, x = ours(request.z), ours(request.x)
-        g = (
-            numbers_of(request.gradient)
-            if isinstance(request.gradient, kinds)
-            else request.gradient
-        )
+        g = request.gradient
+        g = numbers_of(g) if isinstance(g, kinds) else g
         grads = None if z is None or x is None else _gradients(z, [x], g)
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
             known = {k: v for k, v in names.items() if v is not None}

@@ -122,8 +122,7 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
         leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
     written = {id(p): version for p, version in optimizer._written}
     rows = [
-        _row(p, name, k, leaves, written.get(id(p)))
-        for k, name, p in _named_parameters(optimizer, names)
+        _row(p, name, k, leaves, written.get(id(p))) for k, name, p in _parameters(optimizer, names)
     ]
     groups = len(optimizer.param_groups)
     headline = f"{type(optimizer).__name__} holds {count_of(len(rows), 'tensor')} in {count_of(groups, 'group')}"
@@ -131,7 +130,7 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     return Explanation(headline, rows, answers)
 
 
-def _named_parameters(
+def _parameters(
     optimizer: Optimizer, names: Mapping[int, str]
 ) -> Iterator[tuple[int, str, Tensor]]:
     """Every parameter with its group and its name."""

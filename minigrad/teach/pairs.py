@@ -287,10 +287,8 @@ def before_the_softmax(a: Answer, tried: list[Tried]) -> Iterator[Diagnosis]:
             effect = a.graph.walk_back(inner.parent, rest.astype(p.dtype))
             if effect is None or not np.any(rest):
                 continue
-            for change, words in (
-                (attempt.effect + effect, "y, but not p"),
-                (-effect, "p, but not y"),
-            ):
+            of_y = attempt.effect + effect
+            for change, words in ((of_y, "y, but not p"), (-effect, "p, but not y")):
                 if a.gives(a.right + change):
                     d = attempt.diagnosis(a)
                     yield replace(d, message=f"{d.message} In  p - y  this changes {words}.")
@@ -307,10 +305,8 @@ def two_at_once(
         return
     if np.all(a.mine == a.mine.reshape(-1)[0]):
         return  # only one number: too many pairs would fit
-    tried = [
-        attempt for attempt in tried if attempt.row.kind != "scale" or attempt.n in ("2", "1/2")
-    ]
-    tried = [attempt for attempt in tried if attempt.row.kind not in ALONE]
+    tried = [t for t in tried if t.row.kind != "scale" or t.n in ("2", "1/2")]
+    tried = [t for t in tried if t.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
         both = [*tried, *slips] if search is _with_a_factor else tried
         found = list(islice(search(a, both, until), MANY))

@@ -93,7 +93,7 @@ class Report(Generic[R]):
 
     def __repr__(self) -> str:
         return "\n".join(
-            [self.headline, *self._table(), *(f"    {note}" for note in self._all_notes())]
+            [self.headline, *self._table(), *(f"    {note}" for note in self._texts())]
         )
 
     def _table(self) -> list[str]:
@@ -104,7 +104,7 @@ class Report(Generic[R]):
     def _notes(self) -> list[str]:
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]
 
-    def _all_notes(self) -> list[str]:
+    def _texts(self) -> list[str]:
         return [*self._notes(), *map(_plain, self.remarks)]
 
     def _repr_html_(self) -> str:

@@ -26,14 +26,12 @@ MAX_MISTAKES = 3  # mistakes reported for one question
 SECONDS = 200.0  # for all diagnoses of a class; the process that asks waits longer (trusted.py)
 
 
-def explained(
-    names: Mapping[str, object], submitted: list[WrongAnswers]
-) -> list[list[DiagnosisText]]:
+def explained(names: Mapping[str, object], sets: list[WrongAnswers]) -> list[list[DiagnosisText]]:
     """For each set of wrong answers, find the mistakes in it; if the time is up, there are none in the others."""
     ends = time.monotonic() + SECONDS
     return [
         _explained(names.get(each["exercise"]), each) if time.monotonic() < ends else []
-        for each in submitted
+        for each in sets
     ]
 
 

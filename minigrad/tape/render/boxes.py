@@ -21,9 +21,8 @@ class Sizes:
 
     def __init__(self, document: Document, step: int | None = None) -> None:
         self.document, self.state = document, TapeState.of(document, step)
-        self.firsts = {
-            s.node for s in document.steps if s.first
-        }  # they get a badge: first NaN or inf
+        # they get a badge: first NaN or inf
+        self.firsts = {s.node for s in document.steps if s.first}
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         self.pruned: set[str] = set()  # the nodes that some pass does not need
         for s in document.steps:
