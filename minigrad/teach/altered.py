@@ -465,7 +465,7 @@ def _backward(
     later = _later(at)
 
     def passes(use: Use) -> Any:
-        node, g, change = use.node, use.g, at.get(use.node)
+        node, g, one = use.node, use.g, at.get(use.node)
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:
             new["z"] = changed[node]
@@ -473,8 +473,8 @@ def _backward(
             g = g * later[node].times
             if not later[node].seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
-        if change is not None:
-            d = change.passes(g) if use.k == change.use.k else use.at(g * change.beside).passed
+        if one is not None:
+            d = one.passes(g) if use.k == one.use.k else use.at(g * one.beside).passed
         else:
             d = use.rule(g, **new) if new.keys() & set(use.reads()) else use.at(g).passed
         return np.nan if d is None else d * (node is not end)

@@ -127,7 +127,7 @@ def everywhere(
                 continue
             # the first one on the way back where this mistake can be made, and changes something
             made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
-            first, possible = next((pair for pair in made if pair[1]), (uses[-1], []))
+            first, possible = next((one for one in made if one[1]), (uses[-1], []))
             c = next(iter(constants)) if len(constants) == 1 else 0
             if row.kind == "double_counted" and (c or len(uses) < 3):
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
@@ -181,19 +181,19 @@ def _wrong(row: Mistake, k: int, something: bool, use: Use) -> Any:
 
 def walked(
     graph: Graph,
-    uses_at: Mapping[tuple[Any, int], object] = NONE,
+    there: Mapping[tuple[Any, int], object] = NONE,
     wrong: Callable[[Use], Any] = lambda use: use.passed,
     starts: Mapping[Any, Any] = NONE,
     cut: Container[Any] = (),
 ) -> dict[Any, Any]:
     """The changes to the gradients if wrong(use) passes along some edges, given the mistakes so far.
 
-    uses_at   these edges, each as a node and a number
+    there     these edges, each as a node and a number
     starts    gradients that change at once
     cut       nodes to which nothing is passed
     """
     changed = dict(starts)
-    begin = {node for node, _ in uses_at}
+    begin = {node for node, _ in there}
     for node in graph.nodes:
         if node not in changed and node not in begin:
             continue
@@ -203,7 +203,7 @@ def walked(
             results = plan_of_node(node).run(g, node)
         for use in (u for u in uses if u.parent not in cut):
             here = use if results is None else use.at(g, results)
-            passed = np.asarray(wrong(here)) if (node, use.k) in uses_at else here.passed
+            passed = np.asarray(wrong(here)) if (node, use.k) in there else here.passed
             if passed is not use.passed:
                 changed[use.parent] = changed.get(use.parent, 0) + (passed - use.passed)
     return changed
