@@ -204,12 +204,7 @@ def _normalization(
     n = x.size // r.size
     wrong = [("missing_path", "r is treated as a constant", other)]
     if centered:
-        wrong += _with_the_mean(mean, other, n)
-        s = np.sqrt(1 - 1 / max(n, 2))  # x.std() of PyTorch, but not of NumPy, divides by n - 1
-        words = "the standard deviation is that of n - 1, not of n"
-        wrong.append(
-            ("wrong_argument", words, s * (r * g - mean - s**2 * other) - (r * g - mean - other))
-        )
+        wrong += _with_the_mean(r * g, mean, other, n)
     averaged = total is np.mean
     instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
@@ -241,14 +236,17 @@ def _normalization(
     return Formula(use, node, wrong, words)
 
 
-def _with_the_mean(mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
-    """The mistakes that involve the mean, for a normalization over n entries."""
+def _with_the_mean(first: Array, mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
+    """The mistakes that involve the mean, for a normalization over n entries, in  first - mean - other."""
+    s = np.sqrt(1 - 1 / max(n, 2))  # x.std() of PyTorch, but not of NumPy, divides by n - 1
+    of_a_sample = (s - 1) * (first - mean) - (s**3 - 1) * other
     return [
         ("missing_path", "the mean and r are treated as constants", mean + other),
         ("missing_path", "the mean is treated as a constant", mean),
         ("sign", "mean(g) is added, not subtracted", 2 * mean),
         ("sign", "both means are added, not subtracted", 2 * (mean + other)),
         ("scale", "the means are divided by n - 1, not by n", (mean + other) / (1 - max(n, 2))),
+        ("wrong_argument", "the standard deviation is that of n - 1, not of n", of_a_sample),
     ]
 
 
