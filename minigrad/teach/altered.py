@@ -475,8 +475,10 @@ def _backward(
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
         if one is not None:
             d = one.passes(g) if use.k == one.use.k else use.at(g * one.beside).passed
+        elif new.keys() & set(use.reads()):
+            d = use.rule(g, **new)
         else:
-            d = use.rule(g, **new) if new.keys() & set(use.reads()) else use.at(g).passed
+            d = use.passed if g is use.g else use.at(g).passed
         return np.nan if d is None else d * (node is not end)
 
     read = {*at, *changed, *later, end}

@@ -30,9 +30,9 @@ import numpy as np
 # Each adds its mistakes to the table.
 from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_ops  # noqa: F401
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, TABLE, Mistake, message_and_hint, variants
+from minigrad.teach.mistakes import ORDER, TABLE, Mistake, Variant, message_and_hint, variants
 from minigrad.teach.recurrences import repeated_uses
-from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_node
+from minigrad.teach.uses import Graph, Use, called, constant_factor, dense, plan_of_node
 from minigrad.teach.whole import SOFT, Table, recognized
 
 SMALL = 24  # pairs are only tried on tapes with at most this many uses
@@ -119,20 +119,23 @@ def everywhere(
     """
     groups = [(*group, {constant_factor(u) for u in group[0]}) for group in repeated_uses(a.graph)]
     lengths = {f for n in a.graph.numbers for f in (n, 1 / n)}
+    something = {use for use in a.graph.paths if np.any(use.passed)}
     for row in known_mistakes():
+        possible_at = cache(partial(_possible, row))  # most uses are in several groups
         for uses, states, constants in groups:
             if row.kind not in (IN_STEPS if states and kinds is PER_OPERATION else kinds):
                 continue
             if one_way and not states or row.ops and uses[-1].op_name not in row.ops:
                 continue
             # the first one on the way back where this mistake can be made, and changes something
-            made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
-            first, possible = next((one for one in made if one[1]), (uses[-1], []))
+            made = (use for use in uses[::-1] if use in something and possible_at(use))
+            if (first := next(made, None)) is None:
+                continue
             c = next(iter(constants)) if len(constants) == 1 else 0
             if row.kind == "double_counted" and (c or len(uses) < 3):
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
             elsewhere = lengths - {c, c and 1 / c}  # a number of entries: not at each step
-            for k, variant in enumerate(possible):
+            for k, variant in enumerate(possible_at(first)):
                 if time.thread_time() > until:
                     return
                 if variant.times and first.op_name != "pow":
@@ -152,6 +155,11 @@ def everywhere(
                     where = f"every {name}" if every <= {u.node for u in uses} else "each step"
                     message = f"{d.message} The same holds for {where}{words}."
                     yield replace(d, message=message, extent="everywhere")
+
+
+def _possible(row: Mistake, use: Use) -> list[Variant]:
+    """All that the row's mistake could pass along this edge."""
+    return list(variants(row, use))
 
 
 def _one_way(
@@ -202,8 +210,10 @@ def walked(
             g = np.asarray(g + changed[node])
             results = plan_of_node(node).run(g, node)
         for use in (u for u in uses if u.parent not in cut):
-            here = use if results is None else use.at(g, results)
-            passed = np.asarray(wrong(here)) if (node, use.k) in there else here.passed
+            passed = use.passed if results is None else np.asarray(dense(results[use.k]))
+            if (node, use.k) in there:
+                here = use if results is None else use.at(g, results)
+                passed = np.asarray(wrong(here))
             if passed is not use.passed:
                 changed[use.parent] = changed.get(use.parent, 0) + (passed - use.passed)
     return changed
