@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import zipfile
@@ -746,31 +747,58 @@ def grade(tmp_path, author, *more):
     return CliRunner().invoke(app, [*map(str, arguments), "--isolation", "none"])
 
 
-def test_a_file_s_name_cannot_say_that_a_submission_was_not_run(
-    author, submit, tmp_path, monkeypatch
-):
+@pytest.fixture
+def of_people(tmp_path, monkeypatch):
+    """An assignment that people mark entirely, so no kernel is started; its folder is the current one."""
     monkeypatch.chdir(tmp_path)
-    submit("ada")
+    return Class(tmp_path / "author" / "ps1.ipynb", by_hand(), tmp_path / "class")
+
+
+@pytest.fixture(scope="module")
+def graded_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graded")
+    handed = Class(folder / "author" / "ps1.ipynb", for_people(), folder / "class")
+    mine = WRITTEN.replace("softmax_backward(y, g)", "product_backward(x, y, g)")
+    handed.submit("ada", why="=1+1", answer=RIGHT)
+    handed.submit("ada-l", answer=mine)
+    handed.submit("bob-b", answer=mine.replace("inner", "total") + "# my own")
+    handed.submit("cy")
+    handed.submit("dan")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = grade(folder, handed.author)
+    assert done.exit_code == 0, done.output
+    return folder, done.output
+
+
+@pytest.fixture
+def graded(graded_once, tmp_path, monkeypatch):
+    """A class of five that has been graded in the current folder, and what the command said."""
+    folder, said = graded_once
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return said
+
+
+def test_a_file_s_name_cannot_say_that_a_submission_was_not_run(of_people, tmp_path):
+    of_people.submit("ada")
     write_files(tmp_path / "class", f"bob.{TRY_AGAIN}", f"eve/a; {TRY_AGAIN}")
 
-    done = grade(tmp_path, author)
+    done = grade(tmp_path, of_people.author)
 
     assert done.exit_code == 0 and "could not be run" not in done.output
 
 
-def test_a_student_whose_name_differs_only_in_case_takes_nothing_from_another(
-    author, submit, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_student_whose_name_differs_only_in_case_takes_nothing_from_another(of_people, tmp_path):
     for student in ("ada", "ADA"):
-        submit(student, answer="product_backward = lambda x, y, g: (g * y, g * x)")
+        of_people.submit(student)
     write_files(
         tmp_path, "times.csv", text="student,time\nada,2026-11-30 23:00\nADA,2026-12-01 23:00\n"
     )
     settings = '[assignments.ps1]\ndeadline = 2026-12-01T00:00:00\ntimes = "times.csv"\n'
     write_files(tmp_path, "gradebook.toml", text=f'time_zone = "UTC"\n{settings}')
 
-    done = grade(tmp_path, author)
+    done = grade(tmp_path, of_people.author)
 
     assert done.exit_code == 0, done.output
     late = {row["student"]: row["late"] for row in rows_of(tmp_path / "out" / "gradebook.csv")}
@@ -785,32 +813,24 @@ def mark(path, student, question, **cells):
     write_table(path, [list(rows[0]), *(list(r.values()) for r in rows)], edited=True)
 
 
-def test_a_manual_mark_is_added_to_the_points_of_the_checks(author, submit, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    submit("ada", why="=1+1", answer=RIGHT)
-    submit("bob")
-
-    done = grade(tmp_path, author)
-    assert done.exit_code == 0, done.output
-    assert "answers still to be marked by a person, with 0 points until then: 1" in done.output
-    ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
-    assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
+def test_a_manual_mark_is_added_to_the_points_of_the_checks(graded, tmp_path):
+    assert "answers still to be marked by a person, with 0 points until then: 1" in graded
+    ada, *_, cy = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert (ada["points"], ada["of"], cy["why"]) == ("4", "12.5", "0")
     assert "why: still to be marked" in ada["note"]
     feedback = (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
     assert "4 of 12.5 points, 3 still to be marked" in feedback
     assert (tmp_path / "out" / "overview.html").read_text("utf-8").count(">?</td>") == 1
     mark(tmp_path / "out" / "manual.csv", "ada", "why", points="2,5", comment="=half\nof it")
 
-    grade(tmp_path, author)
-    ada, _ = rows_of(tmp_path / "out" / "gradebook.csv")
+    grade(tmp_path, tmp_path / "author" / "ps1.ipynb")
+    ada, *_ = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["why"], ada["confirm"]) == ("6.5", "2.5", "")
     assert "=half" in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
 
 
-def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    handed = Class(tmp_path / "author" / "ps1.ipynb", by_hand(), tmp_path / "class")
-    path = tmp_path / "out" / "manual.csv"
+def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(of_people, tmp_path):
+    handed, path = of_people, tmp_path / "out" / "manual.csv"
 
     def graded():
         done = grade(tmp_path, handed.author)
@@ -947,51 +967,52 @@ def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(auth
         make_bundles(author)
 
 
-def write_declared(author, declared):
-    """Write an author's notebook with this exercise, whose check counts for 4 points in nbgrader."""
-    notebook = for_people()
-    imports = "from minigrad import optim\nfrom minigrad.teach import *\n"
-    notebook.cells[1].source = f"{imports}e = {declared}"
-    notebook.cells[3].source = "e.check().or_raise()"
-    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
-    nbformat.write(notebook, author)
-
-
 PRODUCT, TWO_SETTINGS = "lambda x, y: x * y, [[(3,), (3,)]]", "settings=[{'lr': 1.0}, {'lr': 2.0}]"
+# Exercises whose checks count for 4 points in nbgrader: a result that is right, what it earns, and all points.
+DECLARED = [
+    (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 1}})", "1/dx", 3, 4),
+    (f"Exercise('f', {PRODUCT}, points=4)", "1/dx", 2, 4),
+    (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 2}})", "1/dx", 2.4, 5),
+    ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", "1/dx", 2, 3),
+    (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points={{'settings 1': 1, 'settings 2': 3}})",
+     "2/steps", 3, 4),
+    (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points=3)", "2/steps", 2, 3),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "declared, right, earned, points",
-    [
-        (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 1}})", "c/1/dx", 3, 4),
-        (f"Exercise('f', {PRODUCT}, points=4)", "c/1/dx", 2, 4),
-        (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 2}})", "c/1/dx", 2.4, 5),
-        ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", "c/1/dx", 2, 3),
-        (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points={{'settings 1': 1, 'settings 2': 3}})",
-         "c/2/steps", 3, 4),
-        (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points=3)", "c/2/steps", 2, 3),
-    ],
-)  # fmt: skip
-def test_the_parts_of_an_exercise_have_the_points_that_it_declares(
-    author, declared, right, earned, points
-):
-    write_declared(author, declared)
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory):
+    """An author's notebook with all of these exercises."""
+    path = tmp_path_factory.mktemp("declared") / "ps1.ipynb"
+    imports = "from minigrad import optim\nfrom minigrad.teach import *"
+    cells = [a_cell(new_code_cell, "given", imports, locked=True)]
+    for k, (exercise, *_) in enumerate(DECLARED):
+        name = f"f{k}"
+        cells += [
+            a_cell(new_code_cell, f"e{k}", f"e{k} = {exercise.replace('f', name, 1)}", locked=True),
+            a_cell(new_code_cell, f"a{k}", f"### BEGIN SOLUTION\n{name} = None\n### END SOLUTION", solution=True),
+            a_cell(new_code_cell, f"c{k}", f"e{k}.check().or_raise()", grade=True, points=4),
+        ]  # fmt: skip
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
 
-    recording, judge = make_bundles(author)
 
-    assert judge.questions[0].earned({right}) == earned
+def test_the_parts_of_an_exercise_have_the_points_that_it_declares(declared):
+    recording, judge = make_bundles(declared)
+
+    earned = [q.earned({f"{q.id}/{row[1]}"}) for q, row in zip(judge.questions, DECLARED)]
+    assert earned == [row[2] for row in DECLARED]
     assert "weights" not in json.dumps(recording.data)
-    differing = [("c", 4, points)] if points != 4 else []
+    differing = [(f"c{k}", 4, row[3]) for k, row in enumerate(DECLARED) if row[3] != 4]
     assert list(differing_points(judge.questions)) == differing
 
 
-def test_release_warns_of_points_that_differ_from_nbgrader_s(author):
-    write_declared(author, f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 2}})")
+def test_release_warns_of_points_that_differ_from_nbgrader_s(declared):
+    done = CliRunner().invoke(
+        app, ["release", str(declared), "-o", str(declared.parent / "o"), "--no-run"]
+    )
 
-    out = str(author.parent / "o")
-    done = CliRunner().invoke(app, ["release", str(author), "-o", out, "--no-run"])
-
-    told = 'c counts for 4 points (nbgrader\'s "points"), but declares 5.'
+    told = 'c2 counts for 4 points (nbgrader\'s "points"), but declares 5.'
     assert f"warning: {told}" in done.output
 
 
@@ -1322,21 +1343,11 @@ def test_what_the_starter_has_and_right_predictions_do_not_make_answers_equal(au
     assert form(starter.replace("...", '"runs"')) == "" != form(f"{WRITTEN}\n{starter}")
 
 
-def test_equal_answers_are_shown_only_to_the_teacher_and_stubs_do_not_count(
-    author, submit, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    mine = WRITTEN.replace("softmax_backward(y, g)", "product_backward(x, y, g)")
-    submit("ada-l", answer=mine)
-    submit("bob-b", answer=mine.replace("inner", "total") + "# my own")
-    submit("cy")
-    submit("dan")
-
-    done = grade(tmp_path, author)
-
-    assert done.exit_code == 0, done.output
+def test_equal_answers_are_shown_only_to_the_teacher_and_stubs_do_not_count(graded, tmp_path):
     alike = {row["student"]: row["alike"] for row in rows_of(tmp_path / "out" / "gradebook.csv")}
-    assert alike == {"ada-l": "check: bob-b", "bob-b": "check: ada-l", "cy": "", "dan": ""}
+    assert alike == {
+        "ada": "", "ada-l": "check: bob-b", "bob-b": "check: ada-l", "cy": "", "dan": "",
+    }  # fmt: skip
     overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
     assert "Equal answers" in overview and "check: An exercise" in overview
     for name in ("feedback/ada-l.html", "gradescope/ada-l/results.json"):
