@@ -99,6 +99,13 @@ def test_a_right_answer_that_loses_points_is_refused(changed):
     assert "    check: 1/dy: wrong value: " in said
 
 
+def test_the_command_writes_nothing_that_is_refused(author, tmp_path):
+    done = CliRunner().invoke(app, ["release", str(author), "-o", str(tmp_path / "ex")])
+
+    assert done.exit_code == 1 and "the untouched starter passes" in done.output
+    assert "Traceback" not in done.output and not (tmp_path / "ex").exists()
+
+
 def test_a_stub_that_earns_points_is_refused(changed):
     def reveal(cells, _):
         given = "import numpy as np\ndef product(x, y, g):\n    return g * y, g * x"
@@ -135,15 +142,6 @@ def test_two_questions_of_one_name_are_refused(changed):
 
     with pytest.raises(QuestionError, match="two questions are called check"):
         make_bundles(changed(twice))
-
-
-def test_the_command_writes_nothing_that_is_refused(changed, tmp_path):
-    author = changed(lambda cells, _: question(cells).update(right=["product_backward = print"]))
-
-    done = CliRunner().invoke(app, ["release", str(author), "-o", str(tmp_path / "ex")])
-
-    assert done.exit_code == 1 and "Traceback" not in done.output
-    assert not (tmp_path / "ex").exists()
 
 
 FACTS = """\
@@ -186,34 +184,39 @@ from minigrad.teach import Differentiable
 exercise = Differentiable("double", lambda x: 2 * x, [[(3,)]])"""
 
 
-@pytest.mark.parametrize(
-    "given, checking, answer",
-    [
-        (IMPLEMENTATION, False, "double = twice"),
-        (IMPLEMENTATION, True, 2),
-        (DIFFERENTIABLE, False, "double = exercise.forward"),
-        (DIFFERENTIABLE, True, 1),
-    ],
-)
-def test_a_given_implementation_is_no_answer_and_belongs_in_a_cell_of_the_check(
-    tmp_path, given, checking, answer
-):
-    solution = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
-    cells = [
-        a_cell(new_code_cell, "given", given, locked=True),
-        a_cell(new_code_cell, "answer", solution, solution=True),
-        a_cell(new_code_cell, "check", "exercise.check()", grade=True, points=2, locked=True),
-    ]  # fmt: skip
-    cells[0].metadata["minigrad"] = {"check": checking}
-    author = tmp_path / "double.ipynb"
-    nbformat.write(new_notebook(cells=cells), author)
-
-    if checking:
-        assert gate_bundles(author, *make_bundles(author)) == answer
-    else:
-        assert f"1 of check gets 2 of 2 points, but should get fewer.\n    {answer}" in refused(
-            author
+def doubles(tmp_path, checking, *given):
+    """An author's notebook with a question for each of these exercises: write a function that doubles."""
+    cells = []
+    for k, source in enumerate(given):
+        solution = (
+            f"def double{k}(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
         )
+        above = source.replace("double", f"double{k}").replace("exercise", f"exercise{k}")
+        cells += [
+            a_cell(new_code_cell, f"given{k}", above, locked=True),
+            a_cell(new_code_cell, f"answer{k}", solution, solution=True),
+            a_cell(new_code_cell, f"check{k}", f"exercise{k}.check()", grade=True, points=2, locked=True),
+        ]  # fmt: skip
+        cells[-3].metadata["minigrad"] = {"check": checking}
+    path = tmp_path / "double.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "given, answer",
+    [(IMPLEMENTATION, "double0 = twice"), (DIFFERENTIABLE, "double0 = exercise0.forward")],
+)
+def test_a_given_implementation_is_no_answer(tmp_path, given, answer):
+    said = refused(doubles(tmp_path, False, given))
+
+    assert f"1 of check0 gets 2 of 2 points, but should get fewer.\n    {answer}" in said
+
+
+def test_an_implementation_belongs_in_a_cell_of_the_check(tmp_path):
+    author = doubles(tmp_path, True, IMPLEMENTATION, DIFFERENTIABLE)
+
+    assert gate_bundles(author, *make_bundles(author)) == 3
 
 
 def test_a_solution_that_calls_the_given_function_is_refused(tmp_path):
