@@ -241,8 +241,8 @@ def test_an_iteration_whose_steps_are_made_by_hooks_ends_after_the_pass():
 
 
 def test_the_many_passes_of_a_jacobian_are_no_iterations():
-    x = minigrad.ones(3, 3, requires_grad=True)
+    x = minigrad.ones(8, requires_grad=True)
     with minigrad.record() as tape:
         minigrad.func.jacrev(minigrad.func.jacfwd(lambda x: x**3))(x)
 
-    assert len(tape.shown().backward) > 50 and not tape.shown().iterations
+    assert len(tape.shown().backward) == 64 and not tape.shown().iterations

@@ -740,7 +740,7 @@ def test_the_loop_of_a_recurrent_layer_is_folded_into_time_steps():
     assert groups[whole["parent"]]["title"] == "LSTM"
 
 
-@pytest.mark.parametrize("n", [1_000, 5_000])
+@pytest.mark.parametrize("n", [1_000, 3_000])
 def test_a_long_tape_is_folded_and_no_picture_has_more_than_400_boxes(n):
     tape = chain_of(n)
 
