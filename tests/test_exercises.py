@@ -228,10 +228,6 @@ def test_a_right_answer_written_differently_passes(author):
     assert check(author, RIGHT[author]).ok
 
 
-def test_a_right_answer_written_differently_passes_the_grading_run():
-    assert run_nbval(answered(SHARED, RIGHT[SHARED])).passed
-
-
 WRONG = {
     "only the use in the sum": (SHARED, "dx, dy = g * x, g * x", "wrong value"),
     "only the direct use": (SHARED, "dx, dy = g * (x + y), g * x", "wrong value"),
@@ -253,7 +249,7 @@ WRONG = {
 
 @pytest.mark.parametrize("author, body, mistake", WRONG.values(), ids=WRONG)
 def test_a_wrong_answer_is_told_from_a_right_one(author, body, mistake):
-    name = check(author).name
+    name = solved(author)[1][0][1].name
     source = f"import numpy as np\ndef {name}(x, y, g):\n    {body}\n    return dx, dy"
 
     result = check(author, source)

@@ -404,34 +404,6 @@ def test_a_group_may_be_added_later():
     assert (x.tolist(), y.tolist()) == ([-0.2], [-0.1])
 
 
-@pytest.mark.parametrize(
-    "params, error, words",
-    [
-        (lambda x: [], ValueError, "empty parameter list"),
-        (lambda x: x, TypeError, "should be an iterable of Tensors or dicts"),
-        (lambda x: [1.0], TypeError, "can only optimize Tensors"),
-        (lambda x: [x * 2], ValueError, "can't optimize a non-leaf Tensor"),
-        (lambda x: [{"params": {x}}], TypeError, "ordering of tensors in sets"),
-        (lambda x: [{"params": x}, {"params": x}], ValueError, "more than one parameter group"),
-        (lambda x: [("x", x), leaf(1.0)], ValueError, "Some param names are missing"),
-        (lambda x: [{"params": x}, x], TypeError, "param_group must be a dict"),
-    ],
-)
-def test_what_cannot_be_optimized(params, error, words):
-    with pytest.raises(error, match=words):
-        optim.SGD(params(leaf(1.0)))
-
-
-def test_a_parameter_given_twice_is_warned_about_and_moves_twice():
-    x = with_grad(leaf(0.0), 1.0)
-
-    with pytest.warns(UserWarning, match="duplicate parameters"):
-        sgd = optim.SGD([x, x], lr=0.5)
-    sgd.step()
-
-    assert x.tolist() == [-1.0]
-
-
 def test_a_required_setting():
     from minigrad.optim.optimizer import Optimizer, required
 
@@ -439,28 +411,6 @@ def test_a_required_setting():
         Optimizer([leaf(1.0)], {"lr": required})
     with pytest.raises(NotImplementedError):
         Optimizer([leaf(1.0)], {}).step()
-
-
-@pytest.mark.parametrize(
-    "name, settings, words",
-    [
-        ("SGD", {"lr": -1}, "Invalid learning rate: -1"),
-        ("SGD", {"momentum": -0.5}, "Invalid momentum value: -0.5"),
-        ("SGD", {"weight_decay": -0.5}, "Invalid weight_decay value: -0.5"),
-        ("SGD", {"nesterov": True}, "Nesterov momentum requires a momentum and zero dampening"),
-        ("Adam", {"lr": -1}, "Invalid learning rate: -1"),
-        ("Adam", {"betas": (1.0, 0.9)}, "Invalid beta parameter at index 0: 1.0"),
-        ("AdamW", {"betas": (0.9, -1.0)}, "Invalid beta parameter at index 1: -1.0"),
-        ("Adam", {"eps": -1}, "Invalid epsilon value: -1"),
-        ("Adagrad", {"lr_decay": -1}, "Invalid lr_decay value: -1"),
-        ("Adagrad", {"initial_accumulator_value": -1}, "Invalid initial_accumulator_value value: -1"),
-        ("RMSprop", {"alpha": -1}, "Invalid alpha value: -1"),
-        ("SparseAdam", {"lr": 0}, "Invalid learning rate: 0"),
-    ],
-)  # fmt: skip
-def test_settings_out_of_range(name, settings, words):
-    with pytest.raises(ValueError, match=words):
-        getattr(optim, name)([leaf(1.0)], **settings)
 
 
 def test_choices_of_implementation_are_accepted_or_refused():
@@ -472,13 +422,6 @@ def test_choices_of_implementation_are_accepted_or_refused():
         optim.Adam([x], fused=True, differentiable=True)
     with pytest.raises(RuntimeError, match="cannot be `True` together"):
         optim.Adam([x], foreach=True, fused=True)
-
-
-def test_printing():
-    text = repr(optim.SGD([leaf(1.0)], lr=0.1))
-
-    assert text.startswith("SGD (\nParameter Group 0\n    dampening: 0\n")
-    assert "    lr: 0.1\n" in text and text.endswith("    weight_decay: 0\n)")
 
 
 # ------------------------------------------------------------------------ saving and loading
@@ -583,16 +526,17 @@ def test_hooks_around_the_step():
     x = with_grad(leaf(1.0), 1.0)
     sgd, seen = optim.SGD([x], lr=1.0), []
     handles = [
-        sgd.register_step_pre_hook(lambda o, args, kwargs: seen.append(("before", x.tolist()))),
-        sgd.register_step_post_hook(lambda o, args, kwargs: seen.append(("after", x.tolist()))),
+        sgd.register_step_pre_hook(lambda o, args, kwargs: seen.append((args, kwargs, x.item()))),
+        sgd.register_step_post_hook(lambda o, args, kwargs: seen.append((args, kwargs, x.item()))),
     ]
 
-    sgd.step()
+    sgd.step(closure=None)
     for handle in handles:
         handle.remove()
     sgd.step()
 
-    assert seen == [("before", [1.0]), ("after", [0.0])]
+    given = (sgd,), {"closure": None}
+    assert seen == [(*given, 1.0), (*given, 0.0)]
 
 
 def test_hooks_around_saving_and_loading():
@@ -722,20 +666,3 @@ def test_warnings_are_not_raised_in_plain_use():
         adam = optim.Adam(ps)
         loss_of(minigrad, "dense", ps, 1).backward()
         adam.step()
-
-
-def test_the_hooks_of_a_step_get_the_optimizer_as_the_first_argument():
-    descent = optim.SGD([minigrad.ones(1, requires_grad=True)], lr=0.1)
-    seen = []
-    descent.register_step_pre_hook(lambda o, args, kwargs: seen.append((args, kwargs)))
-    descent.register_step_post_hook(lambda o, args, kwargs: seen.append((args, kwargs)))
-
-    descent.step(closure=None)
-
-    assert seen == [((descent,), {"closure": None})] * 2
-
-
-def test_a_blank_line_stands_between_the_printed_groups():
-    groups = [{"params": [minigrad.ones(1)]}, {"params": [minigrad.ones(1)], "lr": 2}]
-
-    assert "weight_decay: 0\n\nParameter Group 1\n" in repr(optim.SGD(groups, lr=1))

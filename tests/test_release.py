@@ -184,17 +184,6 @@ def test_the_author_s_notebook_is_never_overwritten(tmp_path):
         release(author, tmp_path)
 
 
-def test_the_gate_accepts_checks_that_tell_right_from_wrong(tmp_path):
-    gate(write(tmp_path / "author.ipynb", answer_cell(), check_cell()))
-
-
-def test_the_gate_refuses_a_solution_that_fails(tmp_path):
-    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell(output="9"))
-
-    with pytest.raises(GateError, match="the solution does not pass"):
-        gate(author)
-
-
 def test_the_gate_refuses_checks_that_always_pass(tmp_path):
     author = write(tmp_path / "author.ipynb", answer_cell(), check_cell("8"))
 
