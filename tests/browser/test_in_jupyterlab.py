@@ -178,7 +178,12 @@ def change_theme(notebook, name):
     notebook.page.wait_for_selector(f"[data-jp-theme-light='{light}']", state="attached")
 
 
-def test_dark_and_light(lab, tmp_path):
+INSPECTORS = (
+    "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widgets.Inspector\\'>')]"
+)
+
+
+def test_dark_and_light_and_a_cell_that_is_run_again_ends_its_old_widget(lab, tmp_path):
     notebook = lab(CELLS)
     inspector = notebook.page.locator(".mg-inspector").first
     ground = "e => getComputedStyle(e.querySelector('.mg-frame')).backgroundColor"
@@ -188,10 +193,12 @@ def test_dark_and_light(lab, tmp_path):
     inspector.locator(".mg-next").click()
     notebook.run_all()  # what is made in the dark, and stands at step 0 again
     notebook.page.locator(".mg-where", has_text="step 0/7").wait_for()
+    assert notebook.page.locator(".mg-inspector").count() == 1
+    notebook.wait_python(f"len([o for o in {INSPECTORS} if o.comm is not None])", "1")
     assert inspector.evaluate(ground) == "rgb(21, 24, 28)"
     inspector.screenshot(path=str(tmp_path / "dark.png"))
     change_theme(notebook, "Light")
-    assert inspector.evaluate(ground) == "rgb(255, 255, 255)"
+    assert inspector.evaluate(ground) == "rgb(255, 255, 255)" and notebook.widget_errors() == []
 
 
 def saved(notebook, changed=None):
@@ -505,9 +512,6 @@ SHOWN = [
     "from minigrad.teach import Exercise\n"
     "Exercise('square_backward', lambda x: x * x, shapes=[[()]])\n%progress",
 ]
-INSPECTORS = (
-    "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widgets.Inspector\\'>')]"
-)
 # Begun and not waited for: on a busy machine JupyterLab may never see that the new kernel is there.
 RESTART = "() => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
 
@@ -585,18 +589,3 @@ def test_a_picture_stands_wherever_the_widget_does_not_run(lab, app, theme):
     seen.all_still()
     keep(page, f"{app}_{theme}_untrusted")
     assert page.locator("img[src^='data:image/png']").count() == 3
-
-
-def test_a_cell_that_is_run_again_shows_its_new_widget_and_ends_the_old(lab):
-    notebook = lab(CELLS)
-    seen = notebook.page.locator(".mg-inspector")
-    seen.wait_for()
-    notebook.page.locator(".mg-next").click()
-    notebook.wait_python("tape.step", "1")
-
-    notebook.run_all()
-
-    notebook.page.locator(".mg-where", has_text="step 0/7").wait_for()
-    assert seen.count() == 1
-    notebook.wait_python(f"len([o for o in {INSPECTORS} if o.comm is not None])", "1")
-    assert notebook.widget_errors() == []
