@@ -5,21 +5,20 @@ import signal
 
 import pytest
 
-distributed = pytest.importorskip("distributed")
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.release.bundles import make_bundles  # noqa: E402
-from minigrad.grading.run import batch  # noqa: E402
-from minigrad.grading.run.batch import (  # noqa: E402
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.run import batch
+from minigrad.grading.run.batch import (
     BatchError,
     Settings,
     grade_class,
     judge_class,
     record_submissions,
 )
-from minigrad.grading.run.record import unrecorded  # noqa: E402
-from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
-from tests.submissions.classes import Class  # noqa: E402
+from minigrad.grading.run.record import unrecorded
+from minigrad.grading.run.recorder import RecorderFailed
+from tests.submissions.classes import Class
 
 # Dask leaves sockets and event loops to the garbage collector when a worker is killed.
 pytestmark = [
@@ -37,8 +36,14 @@ def exercise(tmp_path):
     return handed.author, handed.submit_each
 
 
+@pytest.fixture(autouse=True)
+def distributed():
+    """Dask. To import it takes half a second, so that is not done where these tests are only collected."""
+    return pytest.importorskip("distributed")
+
+
 @pytest.fixture
-def here():
+def here(distributed):
     """A cluster of threads of this process, without a dashboard."""
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
@@ -50,7 +55,9 @@ def points(grades):
     return {g["student"]: [q["results"] for q in g["questions"]] for g in grades}
 
 
-def test_a_cluster_gives_the_same_grades_even_if_a_worker_is_killed(exercise, tmp_path, tier):
+def test_a_cluster_gives_the_same_grades_even_if_a_worker_is_killed(
+    exercise, tmp_path, tier, distributed
+):
     author, write = exercise
     folder = write(*["full_slow_but_in_time", "half_one_gradient"] * 2, "zero_ends_the_process")
     recording, bundle = make_bundles(author)
@@ -151,7 +158,7 @@ def test_an_address_without_a_port_is_refused_at_once(address):
         list(batch._on_a_cluster({}, Settings(scheduler=address)))
 
 
-def test_a_scheduler_without_workers_is_explained(monkeypatch):
+def test_a_scheduler_without_workers_is_explained(monkeypatch, distributed):
     monkeypatch.setattr(batch, "CONNECT", 1)
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
         with pytest.raises(BatchError, match="has no worker. To fix it, run  dask worker"):
