@@ -37,6 +37,12 @@ def sample(op: Op, *args: Any, **settings: Any) -> None:
     SAMPLES.append(Sample(op, args, settings))
 
 
+def inputs_with_rules(sample: Sample) -> list[int]:
+    """The positions of the inputs that the op can be differentiated by."""
+    names = ("xs",) * len(sample.args) if sample.op.variadic else sample.op.operands
+    return [k for k, n in enumerate(names) if n in sample.op.rules and sample.args[k].dtype.kind == "f"]
+
+
 def at_every_sample(wanted: Callable[[Sample], Any]) -> Callable[[Any], Any]:
     """One test for each op, which tries the samples that are wanted; a failure names the sample."""
     of_op = defaultdict(list)

@@ -17,15 +17,11 @@ import pytest
 import typer
 from nbformat.v4 import new_code_cell, new_notebook
 from tornado.websocket import websocket_connect
-from typer.testing import CliRunner
 
-from minigrad.cli import GRADING, app
+from minigrad.cli import GRADING
 from minigrad.grading import commands, lessons
 from minigrad.version import __version__
-
-
-def minigrad(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+from tests.command import minigrad
 
 
 @pytest.fixture

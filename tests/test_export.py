@@ -9,14 +9,13 @@ from decimal import Decimal
 from zipfile import ZipFile
 
 import pytest
-from typer.testing import CliRunner
 
-from minigrad.cli import app
 from minigrad.grading.export.lms import read_marks, write_marks
 from minigrad.grading.gradebook.book import Provided, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.reports import write_reports
+from tests.command import minigrad
 from tests.submissions.classes import Class
 from tests.test_gradebook import a_grade, a_question, rows_of
 
@@ -53,7 +52,7 @@ def test_the_canvas_file_has_canvas_s_columns_and_the_points_of_one_assignment(g
     out = tmp_path / "canvas.csv"
     asked = ("export", "canvas", graded, "--roster", tmp_path / "theirs.csv", "-o", out)
 
-    done = CliRunner().invoke(app, [*map(str, asked)])
+    done = minigrad(*asked)
 
     assert done.exit_code == 0, done.output
     assert "left out, because canvas does not know them: eve" in done.output
@@ -197,7 +196,7 @@ RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
     [("gradescope", "a.txt", "in .zip"), ("nbgrader", "a.xlsx", "in .db or .csv"), ("canvas", "a", "in .csv")],
 )  # fmt: skip
 def test_an_export_has_the_ending_of_its_format(tmp_path, to, name, said):
-    done = CliRunner().invoke(app, ["export", to, "graded", "-o", str(tmp_path / name)])
+    done = minigrad("export", to, "graded", "-o", tmp_path / name)
 
     assert done.exit_code == 1 and f"must end {said}, but" in done.output.replace("\n", " ")
 
@@ -211,7 +210,7 @@ def gradescope(tmp_path):
     toml.write_text("[questions.check]\nweight = 2.5\n", "utf-8")
     zipped = tmp_path / "ps1.zip"
     asked = ("export", "gradescope", handed.author, "-o", zipped, "--settings", toml)
-    done = CliRunner().invoke(app, [*map(str, asked)])
+    done = minigrad(*asked)
     assert done.exit_code == 0, done.output
     with ZipFile(zipped) as opened:
         opened.extractall(root / "source")
@@ -266,6 +265,6 @@ def test_a_submission_that_gradescope_could_not_run_gets_no_results_and_a_reason
 
 
 def test_without_an_exercise_the_message_names_the_command_for_gradescope():
-    done = CliRunner().invoke(app, ["export", "gradescope"])
+    done = minigrad("export", "gradescope")
 
     assert done.exit_code == 1 and "minigrad export gradescope FOLDER" in done.output

@@ -19,9 +19,7 @@ from urllib.parse import urlencode
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from typer.testing import CliRunner
 
-from minigrad.cli import app
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
 from minigrad.grading.gradebook.book import (
@@ -53,6 +51,7 @@ from minigrad.grading.run.batch import Settings
 from minigrad.grading.run.recorder import TRY_AGAIN, lost
 from minigrad.grading.run.submission import find_answers
 from minigrad.grading.run.written import form_of, written_in
+from tests.command import minigrad
 from tests.submissions.authors import AUTHORS, a_cell
 from tests.submissions.classes import Class, write_files
 
@@ -743,8 +742,8 @@ def test_an_unreadable_answer_is_left_to_a_person(author, submit):
 
 
 def grade(tmp_path, author, *more):
-    arguments = ["grade", tmp_path / "class", "-e", author, "-o", tmp_path / "out", *more]
-    return CliRunner().invoke(app, [*map(str, arguments), "--isolation", "none"])
+    where = tmp_path / "class", "-e", author, "-o", tmp_path / "out"
+    return minigrad("grade", *where, *more, "--isolation", "none")
 
 
 @pytest.fixture
@@ -1008,9 +1007,7 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(declared):
 
 
 def test_release_warns_of_points_that_differ_from_nbgrader_s(declared):
-    done = CliRunner().invoke(
-        app, ["release", str(declared), "-o", str(declared.parent / "o"), "--no-run"]
-    )
+    done = minigrad("release", declared, "-o", declared.parent / "o", "--no-run")
 
     told = 'c2 counts for 4 points (nbgrader\'s "points"), but declares 5.'
     assert f"warning: {told}" in done.output
@@ -1265,7 +1262,7 @@ def test_at_least_one_assignment_counts(course, tmp_path, drop):
 def test_a_course_without_settings_asks_for_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    done = CliRunner().invoke(app, ["course"])
+    done = minigrad("course")
 
     assert done.exit_code == 1 and "There is no gradebook.toml in this folder" in done.output
 
@@ -1273,17 +1270,17 @@ def test_a_course_without_settings_asks_for_them(tmp_path, monkeypatch):
 def test_the_course_command_names_ungraded_assignments(course, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    done = CliRunner().invoke(app, ["course"])
+    done = minigrad("course")
 
     assert done.exit_code == 0 and "later counts for nobody yet: there is no" in done.output
     assert "4 students, 1 with something to mark" in done.output
     file("graded/ps1/gradebook.csv", "student,points,of\nada,x,3\n")
     before = (tmp_path / "course.csv").read_bytes()
-    done = CliRunner().invoke(app, ["course"])
+    done = minigrad("course")
     assert done.exit_code == 1 and "line 2: points is 'x'" in done.output
     assert (tmp_path / "course.csv").read_bytes() == before
     file("gradebook.toml", "drop_lowest = -1")
-    done = CliRunner().invoke(app, ["course"])
+    done = minigrad("course")
     assert "drop_lowest is -1. To fix it, write a whole number" in done.output
 
 

@@ -15,9 +15,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from typer.testing import CliRunner
 
-from minigrad.cli import app
 from minigrad.grading import commands, doctor
 from minigrad.grading.answers import encoded
 from minigrad.grading.doctor import examine
@@ -42,6 +40,7 @@ from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.wire import Kernel
 from minigrad.teach import Exercise
 from tests import grading_figures as figures
+from tests.command import minigrad as run
 from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS, by_exercise
@@ -90,10 +89,6 @@ def answers_of(grade, tmp_path):
 
 def points(grades):
     return {g["student"]: [q["results"] for q in g["questions"]] for g in grades}
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 def test_a_name_that_is_not_utf_8_or_a_file_that_changes_does_not_stop_a_run(

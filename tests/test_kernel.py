@@ -7,14 +7,9 @@ import sys
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
-from typer.testing import CliRunner
 
-from minigrad.cli import app
 from minigrad.jupyter import kernel
-
-
-def minigrad(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+from tests.command import minigrad
 
 
 @pytest.fixture

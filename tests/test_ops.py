@@ -19,7 +19,7 @@ from minigrad.core.dispatch import apply
 from minigrad.core.op import REGISTRY
 from minigrad.methods import ArrayMethods
 from tests.numeric import assert_close, central_difference, direction_like, dot, numeric_vjp
-from tests.samples import SAMPLES, at_every_sample
+from tests.samples import SAMPLES, at_every_sample, inputs_with_rules
 
 every_sample = at_every_sample(lambda s: True)
 smooth = at_every_sample(lambda s: s.op.rules)
@@ -32,14 +32,6 @@ def leaves(sample):
 
 def run(sample, tensors):
     return apply(sample.op, tensors, sample.settings)
-
-
-def inputs_with_rules(sample):
-    """The positions of the inputs that the op can be differentiated by."""
-    names = ("xs",) * len(sample.args) if sample.op.variadic else sample.op.operands
-    return [
-        k for k, n in enumerate(names) if n in sample.op.rules and sample.args[k].dtype.kind == "f"
-    ]
 
 
 def with_input(sample, k):

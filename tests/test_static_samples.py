@@ -11,7 +11,7 @@ import minigrad
 from minigrad import static, tensor
 from minigrad.core.dispatch import apply
 from tests.numeric import assert_close, central_difference, direction_like
-from tests.samples import at_every_sample
+from tests.samples import at_every_sample, inputs_with_rules
 
 every_sample = at_every_sample(lambda s: True)
 smooth = at_every_sample(lambda s: s.op.rules)
@@ -22,14 +22,6 @@ def program_of(sample):
     """Recorded with other numbers than it is run with: nothing of these may be left in it."""
     others = [a * 0.9 if a.dtype.kind == "f" else a for a in sample.args]
     return static.record(lambda *xs: sample.op(*xs, **sample.settings))(*others)
-
-
-def differentiable(sample):
-    """The positions of the inputs that the op can be differentiated by."""
-    names = ("xs",) * len(sample.args) if sample.op.variadic else sample.op.operands
-    return [
-        k for k, n in enumerate(names) if n in sample.op.rules and sample.args[k].dtype.kind == "f"
-    ]
 
 
 def several(x):
@@ -58,7 +50,7 @@ def test_a_plan_computes_what_the_op_computes_time_and_again(sample, reuse):
 
 @smooth
 def test_the_gradient_program_agrees_with_the_tape(sample):
-    wrt = differentiable(sample)
+    wrt = inputs_with_rules(sample)
     leaves = [tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
     z = apply(sample.op, leaves, sample.settings)
     u = direction_like(z.array)
@@ -76,7 +68,7 @@ def test_the_gradient_program_agrees_with_the_tape(sample):
 def test_plans_of_gradients_compute_what_their_programs_compute(sample, reuse):
     program = program_of(sample)
     u = direction_like(sample.op.forward(*sample.args, **sample.settings))
-    first = program.gradient(differentiable(sample), seeded=True)
+    first = program.gradient(inputs_with_rules(sample), seeded=True)
     plan = first.plan(reuse=reuse)
 
     for _ in range(2):
@@ -90,7 +82,7 @@ def test_plans_of_gradients_compute_what_their_programs_compute(sample, reuse):
 def test_the_gradient_of_the_gradient_program_agrees_with_differences_and_with_the_tape(sample):
     program = program_of(sample)
     u = direction_like(sample.op.forward(*sample.args, **sample.settings))
-    for k in differentiable(sample):
+    for k in inputs_with_rules(sample):
         v = direction_like(sample.args[k], seed=5)
         first = program.gradient([k], seeded=True)
         second = first.gradient([k], seeded=True)

@@ -8,12 +8,11 @@ import nbformat
 import pytest
 from matplotlib.image import imread
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from typer.testing import CliRunner
 
-from minigrad.cli import app
 from minigrad.jupyter.strip import StripError, strip_file, strip_notebook
 from minigrad.tape.render import bitmap
 from minigrad.tape.render.shapes import Line, Picture, Rect
+from tests.command import minigrad
 
 ROOT = Path(__file__).parent.parent
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -84,7 +83,7 @@ def test_check_changes_nothing_and_fails_until_it_is_done(notebook, tmp_path):
     before = path.read_bytes()
 
     def strip_notebook(*options):
-        return CliRunner().invoke(app, ["strip", str(path), *options])
+        return minigrad("strip", path, *options)
 
     refused = strip_notebook("--check")
     assert refused.exit_code == 1 and f"minigrad strip {path}" in refused.output

@@ -10,9 +10,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from typer.testing import CliRunner
 
-from minigrad.cli import app
+from tests.command import minigrad
 from tests.test_gradebook import mark, rows_of
 
 GUIDE = (Path(__file__).parents[1] / "AUTHORING.md").read_text("utf-8")
@@ -71,7 +70,7 @@ def walk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def command(line):
-        done = CliRunner().invoke(app, line.split())
+        done = minigrad(*line.split())
         assert done.exit_code == 0, done.output
         return done.output
 
