@@ -342,37 +342,7 @@ def test_the_number_of_carried_statements_is_limited():
 # ------------------------------------------------------------------------- whole runs
 
 
-@pytest.fixture
-def graded(tmp_path, tier):
-    """Grade answers to the exercise on reverse mode, by student."""
-    handed = Class(tmp_path / "author.ipynb")
-
-    def run(**answers):
-        for student, source in answers.items():
-            handed.submit(student, answer=source)
-        settings = Settings(isolation=tier, limits=LIMITS, jobs=1)
-        bundles = make_bundles(handed.author)
-        grades = grade_class(handed.folder, *bundles, tmp_path / "out", settings)
-        return {grade["student"]: grade for grade in grades}
-
-    return run
-
-
-def test_recorded_answers_contain_no_program(graded, tmp_path, monkeypatch):
-    first = graded(ana=RIGHT + "\nthis_is_my_own_program = 1")
-    (answers,) = (tmp_path / "out" / "answers").glob("*.answers.json")
-    _, bundle = make_bundles(tmp_path / "author.ipynb")
-    monkeypatch.setattr(Process, "start", lambda *a, **k: pytest.fail("something was run"))
-    for path in (tmp_path / "class").iterdir():
-        path.unlink()
-
-    (again,) = judge(bundle, [json.loads(answers.read_text(encoding="utf-8"))])
-
-    assert "this_is_my_own_program" not in answers.read_text(encoding="utf-8")
-    assert again["questions"] == first["ana"]["questions"] and again["points"] == 4
-
-
-HELD = {
+HOSTILE = {
     "memory_behind_descriptors": method(
         """
 kept = []
@@ -394,25 +364,52 @@ for n in range(60):
 """,
         "import os",
     ),
+    "very_deep_folders": method(
+        "try:\n    os.chdir('/run/kernel')\n    for n in range(1500): os.mkdir('d'); os.chdir('d')\n"
+        "except OSError: pass",
+        "import os",
+    ),
+    "my_own_program": RIGHT + "\nthis_is_my_own_program = 1",
 }
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_memory_and_disk_stay_within_the_limits(graded, name):
-    (grade,) = graded(ana=HELD[name]).values()
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, tier):
+    """A class of these answers to the exercise on reverse mode: its judge bundle, its answers, its grades."""
+    folder = tmp_path_factory.mktemp("hostile")
+    handed = Class(folder / "author.ipynb")
+    for name, source in HOSTILE.items():
+        handed.submit(name, answer=source)
+    bundles, settings = make_bundles(handed.author), Settings(isolation=tier, limits=LIMITS, jobs=1)
+    grades = grade_class(handed.folder, *bundles, folder / "out", settings)
+    paths = (folder / "out" / "answers").glob("*.answers.json")
+    answers = [path.read_text(encoding="utf-8") for path in paths]
+    return bundles[1], answers, {grade["student"]: grade for grade in grades}
 
-    assert grade["points"] == 0
+
+def test_recorded_answers_contain_no_program(graded, monkeypatch):
+    bundle, answers, grades = graded
+    first = grades["my_own_program"]
+    (recorded,) = [text for text in answers if first["hashes"]["submission"] in text]
+    monkeypatch.setattr(Process, "start", lambda *a, **k: pytest.fail("something was run"))
+
+    (again,) = judge(bundle, [json.loads(recorded)])
+
+    assert not any("this_is_my_own_program" in text for text in answers)
+    assert again["questions"] == first["questions"] and again["points"] == 4
+
+
+@pytest.mark.parametrize("name", ["memory_behind_descriptors", "files_without_a_name"])
+def test_memory_and_disk_stay_within_the_limits(graded, name):
+    _, _, grades = graded
+
+    assert grades[name]["points"] == 0
 
 
 def test_very_deep_folders_cost_no_other_question(graded):
-    deep = (
-        "try:\n    os.chdir('/run/kernel')\n    for n in range(1500): os.mkdir('d'); os.chdir('d')\n"
-        "except OSError: pass"
-    )
+    _, _, grades = graded
 
-    (grade,) = graded(ana=method(deep, "import os")).values()
-
-    assert grade["unreadable"] is None
+    assert grades["very_deep_folders"]["unreadable"] is None
 
 
 def test_none_can_be_a_right_answer(tmp_path, tier):
