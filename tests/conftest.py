@@ -8,10 +8,10 @@ import pytest
 
 # Files that start many kernels, servers or browsers. They come first, so that no worker is left alone with one.
 LONGEST = """
-test_in_jupyterlab.py test_grading_runs.py test_inspector.py test_grading_verdicts.py test_sandbox.py test_diagnose.py
-test_site.py test_exercises.py test_gradebook.py test_course_grades.py test_release_gate.py test_grading_attacks.py
-test_dask.py test_authoring.py test_export.py test_release.py test_cli.py test_tape_programs.py test_pictures.py
-test_reports.py test_program_inspector.py test_magics.py 11_names.ipynb
+test_in_jupyterlab.py test_sandbox.py test_grading_runs.py test_grading_verdicts.py test_site.py test_inspector.py
+test_release_gate.py test_gradebook.py test_diagnose.py test_course_grades.py test_exercises.py test_dask.py
+test_export.py test_grading_attacks.py test_authoring.py test_release.py test_cli.py test_tape_programs.py
+test_pictures.py test_reports.py test_program_inspector.py test_magics.py 11_names.ipynb
 """.split()
 
 
