@@ -12,6 +12,7 @@ from minigrad.grading.gate import GateError, gate_bundles, run_nbval
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.questions import QuestionError
 from minigrad.grading.release.student import read_notebook
+from tests.command import minigrad
 from tests.submissions.authors import AUTHORS, a_cell
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
@@ -43,7 +44,7 @@ def test_a_given_cell_that_needs_a_name_of_an_answer_is_told_so(tmp_path):
     notebook.cells.append(a_cell(new_code_cell, "plot", "area = math.pi", locked=True))
     nbformat.write(notebook, author)
 
-    done = CliRunner().invoke(app, ["release", str(author), "-o", str(tmp_path / "out")])
+    done = minigrad("release", author, "-o", tmp_path / "out")
 
     assert (
         done.exit_code
