@@ -209,8 +209,9 @@ class OwnPlan:
 
 @cache
 def node_type(name: str, base: type[Node] = Node) -> type[Node]:
-    """The node class with this name, derived from `base`."""
-    return type(name, (base,), {"__slots__": (), "__module__": Node.__module__})
+    """The node class with this name, derived from `base`. It is printed as in PyTorch: <class 'MulBackward0'>."""
+    module = "builtins" if base is Node else "minigrad.autograd.function"
+    return type(name, (base,), {"__slots__": (), "__module__": module})
 
 
 @cache

@@ -176,9 +176,6 @@ class CopySlices(Node):
         """The values saved by the write's node, by name."""
         return self.write.saved_values()
 
-    def __repr__(self) -> str:
-        return f"<CopySlices of {self.write!r}>"
-
 
 class CopySlicesPlan(OwnPlan):
     """The plan of a CopySlices node."""
