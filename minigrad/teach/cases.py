@@ -133,7 +133,7 @@ def tolerance(
             change = np.abs(np.asarray(a) - np.asarray(b))
             worst[k] = max(worst[k], _greatest(change[change <= JUMP * largest]))
     # Terms as large as the inputs may cancel where they do not change: 1 - p at p = 1.
-    least = EPS * min(largest, 1.0)
+    least = EPS * min(largest or 1.0, 1.0)
     return tuple(
         MARGIN * max(w, EPS * _greatest(r), least) for w, r in zip(worst, right, strict=True)
     )

@@ -53,7 +53,8 @@ class Exercise(FunctionQuestion):
     name         the function's name; it is called with the inputs, then g = dL/dz
     forward      z = forward(*inputs), in minigrad's operations
     shapes       for each case, the shape of each input
-    more         further cases with the last shapes: "empty", "strided", "extreme", "zero"
+    more         further cases with the last shapes: "empty" (an axis of length 0), "strided" (not
+                 contiguous), "extreme" (of both signs, and larger than 1000), "zero"
     numbers      input name -> a function that makes its values from normally distributed numbers,
                  e.g. {"x": np.exp} for a positive x
     constants    inputs without a gradient (a target, a mask): there is no dx for them
