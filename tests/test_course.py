@@ -35,6 +35,16 @@ def test_every_lesson_and_every_exercise_is_on_the_map():
     assert exercises == set(ROOT.glob("exercises/*/*.ipynb"))
 
 
+def test_the_start_page_stores_a_map_with_every_exercise():
+    start = (LESSONS / "00_start_here.ipynb").read_text(encoding="utf-8")
+    titles = {e.title for _, practice in course(LESSONS).rows for e in practice}
+
+    assert f'"0 of {EXERCISES} exercises solved' in start
+    assert not [
+        title for title in titles if json.dumps(title, ensure_ascii=False)[1:-1] not in start
+    ]
+
+
 def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
     copy_lessons(tmp_path)
     assert (
