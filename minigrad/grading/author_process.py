@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -30,26 +29,23 @@ def _answer(folder: Path) -> None:
     for source in request["sources"]:
         ran = shell.run_cell(source, silent=True)
         if (error := ran.error_before_exec or ran.error_in_exec) is not None:
-            sys.exit(_why(error, source.splitlines()))
+            sys.exit(_why(error))
     reply = FUNCTIONS[request["function"]](shell.user_ns, *request["arguments"])
     write_json(folder / "reply.json", reply, private=True)
 
 
-def _why(error: BaseException, lines: list[str]) -> str:
+def _why(error: BaseException) -> str:
     """The error, the cell's line that raised it, and what to do about a name that is not there."""
-    numbers = [n for frame, n in traceback.walk_tb(error.__traceback__) if _in_a_cell(frame)]
-    number = error.lineno if isinstance(error, SyntaxError) else next(iter(numbers), None)
-    said = f"{type(error).__name__}: {error}"
-    if number is not None and number <= len(lines):
-        said += f"\n    {lines[number - 1].strip()}"
+    entries = traceback.extract_tb(error.__traceback__)
+    in_cells = (entry.line for entry in entries if entry.filename.startswith("<ipython-input-"))
+    line = error.text if isinstance(error, SyntaxError) else next(in_cells, None)
+    message = f"{type(error).__name__}: {error}"
+    if line:
+        message += f"\n    {line.strip()}"
     if isinstance(error, NameError):
-        said += "\nGiven cells run without the cells of answers, which students change. To fix it, import or define "
-        said += f"{error.name!r} in a given cell."
-    return said
-
-
-def _in_a_cell(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith("<ipython-input-")
+        message += "\nGiven cells run without the cells of answers, which students change. To fix it, import or define "
+        message += f"{error.name!r} in a given cell."
+    return message
 
 
 if __name__ == "__main__":

@@ -76,10 +76,10 @@ def draw(seed: str, shape: Shape, others: Sequence[Array] = ()) -> Array:
     exact = np.random.default_rng(int.from_bytes(digest[:8], "big")).normal(size=shape)
     numbers = np.round(exact, 2)
     sizes = np.abs(np.concatenate([[0.0], *map(np.ravel, others), np.ravel(numbers)]))
-    new = np.zeros(sizes.shape, bool)
-    new[np.unique(sizes, return_index=True)[1]] = True
-    new = new[new.size - numbers.size :].reshape(shape)
-    return np.where(new, numbers, np.round(exact, 6))
+    is_new = np.zeros(sizes.shape, bool)
+    is_new[np.unique(sizes, return_index=True)[1]] = True  # where each size occurs first
+    own = is_new[sizes.size - numbers.size :].reshape(shape)
+    return np.where(own, numbers, np.round(exact, 6))
 
 
 def layouts(

@@ -408,8 +408,9 @@ def _one_bound(use: Use, x: Array) -> Passes:
 
     The gradient passes where the input is above the lower bound and below the upper one.
     """
-    bounds = [use.values[name] for name in "ab"] if use.name == "x" else []
-    return [use.g * (x >= bounds[0]), use.g * (x <= bounds[1])] if bounds else None
+    if use.name != "x":
+        return None
+    return [use.g * (x >= use.values["a"]), use.g * (x <= use.values["b"])]
 
 
 @mistake("mask_missing", "leaky_relu elu")

@@ -86,14 +86,18 @@ class FunctionQuestion(Question):
     def _expect(self, wrong: Wrong) -> None:
         """Warn also if the answer is right by chance: grading draws other numbers in each run."""
         super()._expect(wrong)
-        stop, lucky, n = monotonic() + 1, 0, 0
-        while n < DRAWS and monotonic() < stop and wrong.kind != "too slow":
-            lucky, n = lucky + self._is_right(wrong.answer, f"draw {n}"), n + 1
-        if lucky:
+        if wrong.kind == "too slow":
+            return
+        stop = monotonic() + 1
+        right: list[bool] = []
+        while len(right) < DRAWS and monotonic() < stop:
+            right.append(self._is_right(wrong.answer, f"draw {len(right)}"))
+        if any(right):
             name = getattr(wrong.answer, "__name__", repr(wrong.answer))
             warn_user(
-                f"{self.name}: the wrong answer {name} is right for {lucky} of {n} draws of the inputs, and grading "
-                "draws new ones. To fix it, add cases, or larger ones, so that one of them always shows the mistake."
+                f"{self.name}: the wrong answer {name} is right for {sum(right)} of {len(right)} draws of the inputs, "
+                "and grading draws new ones. To fix it, add cases, or larger ones, so that one of them always shows "
+                "the mistake."
             )
 
     def _is_right(self, answer: Any, seed: str) -> bool:
