@@ -261,6 +261,83 @@ def test_names_of_entries_of_lists_and_of_rebound_variables():
     assert [n["name"] for n in tape.document["nodes"]] == ["h", "w[0]", "h#2", "w[1]", "h#3"]
 
 
+def test_variables_of_the_users_functions_are_names():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+
+        def forward(self, inputs):
+            inputs = inputs * 2  # a parameter: no name for what was computed
+            out = self.layer(inputs)
+            return out * 2
+
+    def train(net, data):
+        opt = minigrad.optim.SGD(net.parameters(), lr=0.1)
+        error = net(data) - 1
+        losses = [error.square().mean()]
+        losses[0].backward()
+        opt.step()
+        for p in net.parameters():
+            p.grad.zero_()
+
+    def main():
+        images = minigrad.ones(3, 2)
+        train(Net(), images)
+        return images.sum()
+
+    with minigrad.record() as tape:
+        main()
+    nodes = [(n["op"], n["name"]) for n in tape.document["nodes"] if n["kind"] == "op"]
+
+    assert nodes == [
+        ("mul", "mul#1"),
+        ("t", "t#1"),
+        ("addmm", "out"),
+        ("mul", "mul#2"),
+        ("sub", "error"),
+        ("square", "square#1"),
+        ("mean", "losses[0]"),
+        ("copy", "net.layer.weight.grad"),
+        ("copy", "net.layer.bias.grad"),
+        ("sum", "sum#1"),
+    ]
+    assert tape.document["nodes"][0]["name"] == "images"  # rather than `inputs` or `data`
+    assert [n["updated"] for n in tape.document["nodes"] if n["updated"]] == ["opt.step()"] * 2
+
+
+def test_a_variable_of_the_recorded_code_names_a_tensor_rather_than_a_functions_variable():
+    w = [minigrad.ones(2).requires_grad_()]
+
+    def length(v):
+        weight = v
+        return weight.square().sum()
+
+    with minigrad.record() as tape:
+        total = length(w[0])  # noqa: F841
+
+    assert [n["name"] for n in tape.document["nodes"]] == ["w[0]", "square#1", "total"]
+
+
+def test_a_function_can_keep_its_variables_and_drop_a_tensor_while_it_is_recorded():
+    def keeps():
+        first = minigrad.ones(2)
+        kept = locals()
+        second = first * 2
+        third = second * 2
+        return kept
+
+    def drops():
+        big = minigrad.ones(2) * 2
+        dropped = weakref.ref(big)
+        big = big * 2
+        return dropped() is None
+
+    with minigrad.record():
+        assert "first" in keeps()
+        assert drops()
+
+
 def test_the_part_of_a_graph_that_was_made_before_is_on_the_tape_as_well():
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     z = (x * x).sum()

@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 CO_OPTIMIZED = 1  # flag of a code object: a function with its own local variables
+UNSHARED = 3  # references to a frame's dictionary of variables: the frame's, ours, and the call's that counts them
 
 # pathlib is slow to import
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -58,6 +59,21 @@ def user_frame() -> FrameType | None:
     while frame is not None and is_ours[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
+
+
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """A copy of the local variables of a frame, which does not keep what they hold alive.
+
+    Before Python 3.13 a function's frame keeps the dictionary that is read here, and tensors in it
+    would stay alive after the function has deleted them. So the dictionary is emptied, unless the
+    function itself got it from locals().
+    """
+    seen = frame.f_locals
+    variables = dict(seen)
+    if frame.f_code.co_flags & CO_OPTIMIZED and type(seen) is dict:
+        if sys.getrefcount(seen) == UNSHARED:
+            seen.clear()
+    return variables
 
 
 def user_line() -> Place | None:
@@ -115,16 +131,11 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
     frame = user_frame()
     if frame is None:
         return [None] * len(arrays)
-    local = frame.f_locals
     found: dict[int, str] = {}
-    for names in (frame.f_globals, local):  # local names take precedence
+    for names in (frame.f_globals, variables_of(frame)):  # local names take precedence
         for name, value in reversed(list(names.items())):
             if not name.startswith("_"):
                 found[id(getattr(value, "array", value))] = name
-    if frame.f_code.co_flags & CO_OPTIMIZED and type(local) is dict:
-        # Before Python 3.13 a function's frame keeps this copy of its variables, which would
-        # keep tensors alive after the function has deleted them.
-        local.clear()
     return [found.get(id(a)) for a in arrays]
 
 

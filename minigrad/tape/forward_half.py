@@ -60,7 +60,7 @@ class ForwardHalf(Identities):
             settings_given(op, params, lambda array: self._read(array, read)),
             read=read,
             inplace=inplace,
-            place=user_line(),
+            place=self.place_of_op(),
             written=None if through is None else tuple(through.shape),
             made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.errors import in_constructor
+from minigrad.core.errors import Place, in_constructor, user_frame, user_line
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import (
@@ -27,12 +27,15 @@ from minigrad.tape.events import (
     Update,
     WrittenTensor,
 )
-from minigrad.tape.names import tensors_in
+from minigrad.tape.names import local_variables, tensors_in
 from minigrad.tape.snapshot import Snapshot
 
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
 # ("update", update, 0)
 Event = tuple[str, int, int]
+
+
+Search = Callable[[dict[str, Any]], Iterable[tuple[str, Any]]]  # finds named values in variables
 
 
 class Tensors(ABC):
@@ -188,6 +191,8 @@ class Identities(Tensors):
         self.fixed: dict[int, str] = {}  # names of tensors, once iterations were left out
         self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
+        self.local_names: dict[int, str] = {}  # those in variables of the user's functions
+        self.parameter_names: dict[int, str] = {}  # and in their parameters
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self._of_array: dict[int, int] = {}  # an array's id -> its tensor
         self._sought: set[int] = set()  # tensors whose names were looked up
@@ -255,13 +260,41 @@ class Identities(Tensors):
         return id(operand) not in map(id, self.namespace().values())
 
     def look_up_names(self) -> None:
-        """Find names for tensors in the user's namespace."""
+        """Find names for tensors in the user's namespace, and in the function that is running."""
+        kinds = tuple(own.kind for own in self.engines)
+        self.look_up_local_names(lambda variables: tensors_in(variables, kinds))
+        for name, tensor in tensors_in(self.namespace(), kinds):
+            self._note_names(self.names, tensor, name)
+
+    def place_of_op(self) -> Place | None:
+        """The user's line, which applies an op; its function's variables give names to tensors."""
+        self.look_up_local_names()
+        return user_line()
+
+    def look_up_local_names(self, search: Search = dict.items) -> None:
+        """Note which variables of the user's function hold tensors: they are gone when it returns.
+
+        A parameter names only what was made before the recording, and only if no variable does:
+        f(x @ w) does not name its argument.
+        """
+        variables, parameters = local_variables(user_frame())
+        for name, value in search(variables):
+            if not name.startswith("_"):
+                names = self.parameter_names if name in parameters else self.local_names
+                self._note_names(names, value, name)
+
+    def _note_names(self, names: dict[int, str], value: Any, name: str) -> None:
+        """Note a variable's name for the tensor in it, and the name of its gradient, if they have none."""
         for own in self.engines:
-            for name, tensor in tensors_in(self.namespace(), own.kind):
-                pairs = (own.known(tensor), name), (own.known(_grad_of(tensor)), f"{name}.grad")
-                for known, path in pairs:
-                    if known is not None:
-                        self.names.setdefault(known, path)
+            known = own.known(value) if isinstance(value, own.kind) else None
+            if known is None:
+                continue
+            made, _ = own._latest.get(known, (None, 0))
+            computed = made is not None and self.entries[made].kind == "op"
+            if not (computed and names is self.parameter_names):
+                names.setdefault(known, name)
+            if (gradient := own.known(_grad_of(value))) is not None:
+                names.setdefault(gradient, f"{names.get(known, name)}.grad")
 
     def _look_up_one(self, tensor: Any, key: int) -> None:
         """Look up the name of a tensor that is used as an operand.
@@ -277,8 +310,13 @@ class Identities(Tensors):
 
     def _variable_of(self, thing: Any) -> str | None:
         """The user's first variable that holds this object."""
-        variables = self.namespace().items()
-        return next((n for n, v in variables if v is thing and not n.startswith("_")), None)
+        return _first_variable(self.namespace(), thing)
+
+    def name_of_owner(self, owner: Any) -> str:
+        """The user's name for an optimizer, scheduler or module; its class's name if it has none."""
+        local, _ = local_variables(user_frame())
+        named = self._variable_of(owner) or _first_variable(local, owner)
+        return named or type(owner).__name__
 
     def _gradient_of(self, tensor: Any) -> str | None:
         """ "w.grad", if this is the gradient of the user's variable w."""
@@ -290,6 +328,11 @@ class Identities(Tensors):
                     known = own.known(leaf)
                     return f"{name if known is None else self.names.get(known, name)}.grad"
         return None
+
+
+def _first_variable(variables: Mapping[str, Any], thing: Any) -> str | None:
+    """The first of these variables that holds this object and is not private."""
+    return next((n for n, v in variables.items() if v is thing and n[:1] != "_"), None)
 
 
 def _grad_of(tensor: Any) -> Any:

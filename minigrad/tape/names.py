@@ -2,7 +2,8 @@
 
 A tensor does not store its name; only variables have names. So we look names up in the
 namespace around the recording: the frame of the `with` statement, or the notebook's
-namespace. A tensor in a list is `w[0]`, in a dictionary `p['w']`. Names that start with an
+namespace. The user's functions have variables too, which are gone when they return: so these are
+read while they run. A tensor in a list is `w[0]`, in a dictionary `p['w']`. Names that start with an
 underscore are skipped: they belong to IPython or are private.
 
 All text from or for the user passes through this module: `clean` removes characters that
@@ -10,16 +11,17 @@ could break a picture, and numbers have four digits, because the fifth may diffe
 machines.
 """
 
-import inspect
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import chain
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from minigrad.core.errors import CO_OPTIMIZED, variables_of
 from minigrad.core.op import as_in_pytorch
 from minigrad.core.plan import listed, slice_text
 from minigrad.core.tensor import Tensor
@@ -32,15 +34,18 @@ FEW = 8  # entries of an array that are shown in an expression
 
 def namespace_of(frame: FrameType) -> dict[str, Any]:
     """The variables that code in this frame can see; local ones first."""
-    seen = frame.f_locals
-    names = dict(seen)
-    if seen is not frame.f_globals:
-        if frame.f_code.co_flags & inspect.CO_OPTIMIZED and type(seen) is dict:
-            # Before Python 3.13 a function's frame keeps this copy of its variables, which
-            # would keep tensors alive after the function has deleted them.
-            seen.clear()
-        names = {**names, **frame.f_globals, **names}  # locals first, not hidden by globals
-    return names
+    names = variables_of(frame)
+    return {**names, **frame.f_globals, **names}  # locals first, not hidden by globals
+
+
+def local_variables(frame: FrameType | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The variables of a function that is running, and the names of its parameters."""
+    if frame is None or not frame.f_code.co_flags & CO_OPTIMIZED:
+        return {}, ()
+    code = frame.f_code
+    stars = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
+    return variables_of(frame), parameters
 
 
 def tensors_in(

@@ -170,8 +170,8 @@ class Recorder(ForwardHalf):
             yield  # part of an update that is recorded as a whole
             return
         self._updating.append(what)
-        kind = type(owner).__name__
-        update = Update(what, self._variable_of(owner) or kind, kind, user_line())
+        name = self.name_of_owner(owner)
+        update = Update(what, name, type(owner).__name__, user_line())
         tensors = _tensors_of(owner) if what != "schedule" else []
         before = [(t, self.version_of(t), maybe(t.grad)) for t in tensors]
         for tensor, _, g in before if what == "step" else ():

@@ -149,6 +149,23 @@ def test_names_and_lines_are_the_users():
     }
 
 
+def test_variables_of_the_users_functions_are_names():
+    def train(net, data):
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        out = net(data)
+        loss = (out - 1).square().mean()
+        loss.backward()
+        opt.step()
+        for p in net.parameters():
+            p.grad.zero_()
+
+    with minigrad.record() as tape:
+        train(nn.Linear(2, 1), torch.ones(3, 2))
+    names = {n.name for n in tape.shown().nodes}
+    assert {"data", "out", "loss", "net.weight", "net.bias", "net.weight.grad"} <= names
+    assert "opt.step()" in {n.updated for n in tape.shown().nodes}
+
+
 def test_saved_tensors_have_versions_and_names():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with minigrad.record() as tape:

@@ -160,7 +160,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         return self.seen.input(x) if _is_tensor(x) else Input(None, constant=constant_text(x))
 
     def _placed(self, entry: Entry) -> None:
-        entry.place = user_line()
+        entry.place = self.recorder.place_of_op()
         modules = self.recorder._modules
         entry.call = modules[-1][1] if modules else None
 
@@ -262,8 +262,8 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         self.recorder.add_update(update)
 
     def _update(self, what: UpdateKind, owner: Any) -> Update:
-        kind = type(owner).__name__
-        return Update(what, self.recorder._variable_of(owner) or kind, kind, user_line())
+        name = self.recorder.name_of_owner(owner)
+        return Update(what, name, type(owner).__name__, user_line())
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """An optimizer's step begins: it is recorded as one update of the parameters."""
