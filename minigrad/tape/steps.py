@@ -164,8 +164,11 @@ class Steps:
         """A sentence about what an update changed."""
         call, n = update.call, len(update.written)
         params = count_of(n, "parameter")
-        rates = ", ".join(f"{number_text(a)} → {number_text(b)}" for a, b in update.rates)
         if update.kind == "schedule":
+            if all(a == b for a, b in update.rates):
+                rates = ", ".join(number_text(a) for a, _ in update.rates)
+                return f"{call} ({update.owner}) left the learning rate as it was: {rates}."
+            rates = ", ".join(f"{number_text(a)} → {number_text(b)}" for a, b in update.rates)
             return f"{call} ({update.owner}) set the learning rate: {rates}."
         if update.kind == "zero_grad":
             cleared = f"cleared the gradients of {params}" if n else "found no gradient to clear"

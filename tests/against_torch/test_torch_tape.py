@@ -166,6 +166,58 @@ def test_variables_of_the_users_functions_are_names():
     assert "opt.step()" in {n.updated for n in tape.shown().nodes}
 
 
+@pytest.mark.parametrize("lib", [torch, minigrad])
+def test_a_batch_of_a_loader_is_a_leaf(lib):
+    def read(loader):
+        for images, labels in loader:
+            (images.sum() * labels.sum()).item()
+
+    data = lib.utils.data.TensorDataset(lib.ones(4, 3), lib.ones(4))
+    with minigrad.record() as tape:
+        read(lib.utils.data.DataLoader(data, batch_size=2, shuffle=True))
+    nodes = [(n.kind, n.name) for n in tape.shown().nodes]
+    assert [name for kind, name in nodes if kind == "leaf"] == [
+        "images",
+        "labels",
+        "images#2",
+        "labels#2",
+    ]
+    assert [n.op for n in tape.shown().nodes if n.kind == "op"] == ["sum", "sum", "mul"] * 2
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
+def test_the_first_values_of_buffers_are_leaves(lib):
+    with minigrad.record() as tape:
+        norm = lib.nn.BatchNorm1d(2)
+        norm.eval()(lib.ones(3, 2))
+    assert not {n.op for n in tape.shown().nodes} & {"zero", "fill", "copy"}
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
+def test_the_step_of_a_scheduler_is_an_update(lib):
+    optim = lib.optim
+    w = lib.ones(2, requires_grad=True)
+    with minigrad.record() as tape:
+        optimizer = optim.SGD([w], lr=0.5)
+        first = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
+        then = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.1)
+        schedule = optim.lr_scheduler.SequentialLR(optimizer, [first, then], milestones=[2])
+        for _ in range(2):
+            w.sum().backward()
+            optimizer.step()
+            schedule.step()
+        plateau = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.1, patience=0)
+        for loss in (1.0, 2.0):
+            plateau.step(loss)
+    texts = [s.text for s in tape.shown().steps if "LR" in s.text]
+    assert texts == [
+        "schedule.step() (SequentialLR) set the learning rate: 0.25 → 0.5.",
+        "schedule.step() (SequentialLR) left the learning rate as it was: 0.5.",
+        "plateau.step() (ReduceLROnPlateau) left the learning rate as it was: 0.5.",
+        "plateau.step() (ReduceLROnPlateau) set the learning rate: 0.5 → 0.05.",
+    ]
+
+
 def test_saved_tensors_have_versions_and_names():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with minigrad.record() as tape:

@@ -20,7 +20,9 @@ from typing import Any
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim import lr_scheduler
 from torch.optim import optimizer as optimizers
+from torch.utils.data import dataloader
 
 from minigrad.core.errors import add_machinery
 from minigrad.tape.recorder import Recorder
@@ -51,12 +53,15 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
-        clearing, checking = operations.clearing, lambda _: operations.unseen()
+        clearing, unseen = operations.clearing, lambda _: operations.unseen()
         for owner, name, block in (
             (optimizers.Optimizer, "zero_grad", clearing),
             (torch.nn.Module, "zero_grad", clearing),
-            (torch.distributions.Distribution, "__init__", checking),  # of the parameters
-            (torch.distributions.Distribution, "_validate_sample", checking),
+            (torch.distributions.Distribution, "__init__", unseen),  # of the parameters
+            (torch.distributions.Distribution, "_validate_sample", unseen),
+            (dataloader.DataLoader, "__iter__", unseen),  # a batch is a leaf on the tape
+            (dataloader._BaseDataLoaderIter, "__next__", unseen),
+            *((kind, "step", operations.scheduling) for kind in schedulers()),
         ):
             method = getattr(owner, name)
             stack.callback(setattr, owner, name, method)
@@ -71,15 +76,21 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         yield operations
 
 
+def schedulers() -> list[type]:
+    """PyTorch's classes of schedulers that have a step of their own."""
+    kinds = [k for k in vars(lr_scheduler).values() if isinstance(k, type)]
+    return [k for k in kinds if issubclass(k, lr_scheduler.LRScheduler) and "step" in vars(k)]
+
+
 def in_block(
-    block: Callable[[Any], AbstractContextManager[None]], method: Callable[..., None]
-) -> Callable[..., None]:
+    block: Callable[[Any], AbstractContextManager[None]], method: Callable[..., Any]
+) -> Callable[..., Any]:
     """The method, each call of which runs within a block."""
 
     @wraps(method)
-    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         with block(self):
-            method(self, *args, **kwargs)
+            return method(self, *args, **kwargs)
 
     return run
 

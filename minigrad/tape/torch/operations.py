@@ -94,7 +94,8 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
         self.flush()
-        if not on and self.seen._is_first_value(_flat(args)):
+        given = [*_flat(args)]
+        if not (on and any(x.requires_grad for x in given)) and self.seen._is_first_value(given):
             return func(*args, **kwargs)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
         entry = self._begun(facts, dict(given))
@@ -260,6 +261,13 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
                     update.written.append(WrittenTensor(entry, None, snapshot(p.grad)))
             yield
         self.recorder.add_update(update)
+
+    @contextmanager
+    def scheduling(self, scheduler: torch.optim.lr_scheduler.LRScheduler) -> Iterator[None]:
+        """Within this block, a scheduler sets learning rates, which is recorded as one update."""
+        self.flush()
+        with self.recorder.updating("schedule", scheduler), self.unseen():
+            yield
 
     def _update(self, what: UpdateKind, owner: Any) -> Update:
         name = self.recorder.name_of_owner(owner)

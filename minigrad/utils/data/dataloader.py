@@ -17,6 +17,7 @@ from typing import Any, Generic
 
 from minigrad.core import dtypes
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import unobserved
 from minigrad.methods.creation import empty
 from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
@@ -147,7 +148,8 @@ class _Pass(Iterator[Any]):
                 "then device pinned memory won't be used."
             )
         # PyTorch draws a seed for its workers here. Draw it too, so that later numbers agree.
-        empty((), dtype=dtypes.int64).random_(generator=loader.generator)
+        with unobserved():
+            empty((), dtype=dtypes.int64).random_(generator=loader.generator)
         dataset = loader.dataset
         examples: Iterable[Any]  # not a generator: after an error, the pass can go on
         if loader._is_iterable:
@@ -160,7 +162,8 @@ class _Pass(Iterator[Any]):
         self.batches = map(loader.collate_fn, examples)
 
     def __next__(self) -> Any:
-        return next(self.batches)
+        with unobserved():  # on a tape, a batch is a leaf, without the reading of each example
+            return next(self.batches)
 
     def __len__(self) -> int:
         return len(self.loader)
