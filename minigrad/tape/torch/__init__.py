@@ -32,6 +32,8 @@ from minigrad.tape.torch.tensors import TELLS_HOOKS, TorchTensors
 
 add_machinery(os.path.join(os.path.dirname(torch.__file__), ""), "<eval_with_key>")
 
+Block = Callable[[Any], AbstractContextManager[None]]  # takes the object whose method is called
+
 
 @contextmanager
 def watching(recorder: Recorder) -> Iterator[Operations]:
@@ -54,7 +56,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
         clearing, unseen = operations.clearing, lambda _: operations.unseen()
-        for owner, name, block in (
+        methods: list[tuple[type, str, Block]] = [
             (optimizers.Optimizer, "zero_grad", clearing),
             (torch.nn.Module, "zero_grad", clearing),
             (torch.distributions.Distribution, "__init__", unseen),  # of the parameters
@@ -62,7 +64,8 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             (dataloader.DataLoader, "__iter__", unseen),  # a batch is a leaf on the tape
             (dataloader._BaseDataLoaderIter, "__next__", unseen),
             *((kind, "step", operations.scheduling) for kind in schedulers()),
-        ):
+        ]
+        for owner, name, block in methods:
             method = getattr(owner, name)
             stack.callback(setattr, owner, name, method)
             setattr(owner, name, in_block(block, method))
@@ -82,9 +85,7 @@ def schedulers() -> list[type]:
     return [k for k in kinds if issubclass(k, lr_scheduler.LRScheduler) and "step" in vars(k)]
 
 
-def in_block(
-    block: Callable[[Any], AbstractContextManager[None]], method: Callable[..., Any]
-) -> Callable[..., Any]:
+def in_block(block: Block, method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, each call of which runs within a block."""
 
     @wraps(method)

@@ -94,8 +94,9 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
         self.flush()
-        given = [*_flat(args)]
-        if not (on and any(x.requires_grad for x in given)) and self.seen._is_first_value(given):
+        tensors = [*_flat(args)]
+        fixed = not (on and any(x.requires_grad for x in tensors))
+        if fixed and self.seen._is_first_value(tensors):
             return func(*args, **kwargs)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
         entry = self._begun(facts, dict(given))
