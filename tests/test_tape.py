@@ -306,6 +306,27 @@ def test_variables_of_the_users_functions_are_names():
     assert [n["updated"] for n in tape.document["nodes"] if n["updated"]] == ["opt.step()"] * 2
 
 
+def test_gradients_have_the_names_of_their_leaves_wherever_they_are_used():
+    net = nn.Linear(2, 1)
+
+    def fit(scale):
+        (net(minigrad.ones(3, 2)).sum() * scale).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scale.data -= 0.1 * scale.grad
+
+    with minigrad.record() as tape:
+        fit(minigrad.tensor(2.0, requires_grad=True))
+    written = [n["expression"] for n in tape.document["nodes"] if n["kind"] == "op"][4:]
+
+    assert written == [
+        "net.weight.grad *= 0.09623",
+        "net.bias.grad *= 0.09623",
+        "0.1 * scale.grad",
+        "scale.detach()",
+        "detach#1 -= mul#2",
+    ]
+
+
 def test_a_variable_of_the_recorded_code_names_a_tensor_rather_than_a_functions_variable():
     w = [minigrad.ones(2).requires_grad_()]
 

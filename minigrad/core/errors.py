@@ -61,7 +61,7 @@ def user_frame() -> FrameType | None:
     return frame
 
 
-def variables_of(frame: FrameType) -> dict[str, Any]:
+def variables_of(frame: FrameType) -> dict[str, object]:
     """A copy of the local variables of a frame, which does not keep what they hold alive.
 
     Before Python 3.13 a function's frame keeps the dictionary that is read here, and tensors in it

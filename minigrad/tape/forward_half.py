@@ -149,9 +149,7 @@ class ForwardHalf(Identities):
         if op.name == "convolution" and operand.shape == (0,):  # no bias
             return Input(None, constant="None")
         if self._is_number(operand):
-            known = self._gradients.get(id(operand)) is operand
-            name = self._gradient_of(operand) if known else None
-            return Input(None, constant=name or constant_text(operand.array))
+            return Input(None, constant=self.gradient_name(operand) or constant_text(operand.array))
         return self.input(operand, overwritten)
 
     def _read(self, array: Any, read: list[Input]) -> str:
@@ -197,13 +195,13 @@ class ForwardHalf(Identities):
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
         """A recorded tensor that covers exactly the same memory."""
-        if tensor.counter in (FRESH, INFERENCE):
-            return None
+        counted = tensor.counter not in (FRESH, INFERENCE)
         for ref, number in self._numbers.values():
             other = ref() if number != key and number in self._latest else None
-            if other is not None and other.counter is tensor.counter:
-                if other.shape == tensor.shape:
-                    return number
+            if other is None or other.shape != tensor.shape:
+                continue
+            if other.array is tensor.array or (counted and other.counter is tensor.counter):
+                return number
         return None
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:

@@ -35,7 +35,7 @@ from minigrad.tape.snapshot import Snapshot
 Event = tuple[str, int, int]
 
 
-Search = Callable[[dict[str, Any]], Iterable[tuple[str, Any]]]  # finds named values in variables
+Search = Callable[[dict[str, object]], Iterable[tuple[str, object]]]  # finds named values in variables
 
 
 class Tensors(ABC):
@@ -49,6 +49,8 @@ class Tensors(ABC):
         self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by the tensor's id
         self._refs: dict[int, weakref.ref[Any]] = {}  # the latest object of each tensor
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
+        # The .grad of leaves that a recorded pass has added to, by memory, and the leaf's entry
+        self._gradients: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor that was seen before; None for a new one.
@@ -69,6 +71,24 @@ class Tensors(ABC):
         self._refs[number] = ref = weakref.ref(tensor)
         self._numbers[id(tensor)] = (ref, number)
         return number
+
+    @staticmethod
+    @abstractmethod
+    def memory_of(tensor: Any) -> int:
+        """Identifies the memory of a tensor that is alive."""
+
+    def note_gradient(self, gradient: Any, entry: int) -> None:
+        """Note that this is the .grad of a leaf."""
+        self._gradients[self.memory_of(gradient)] = weakref.ref(gradient), entry
+
+    def as_gradient(self, tensor: Any) -> tuple[int, str] | None:
+        """The leaf whose gradient this is, and "grad"; "grad.data" for another tensor in its memory."""
+        ref, entry = self._gradients.get(self.memory_of(tensor), (None, 0))
+        gradient = None if ref is None else ref()
+        if gradient is None or gradient.shape != tensor.shape:
+            return None
+        leaf = self.entries[entry].results[0].tensor
+        return leaf, "grad" if gradient is tensor else "grad.data"
 
     @abstractmethod
     def number(self, tensor: Any) -> int:
@@ -193,6 +213,7 @@ class Identities(Tensors):
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.local_names: dict[int, str] = {}  # those in variables of the user's functions
         self.parameter_names: dict[int, str] = {}  # and in their parameters
+        self.owners: dict[int, tuple[int, str]] = {}  # a gradient -> its leaf, and "grad"
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self._of_array: dict[int, int] = {}  # an array's id -> its tensor
         self._sought: set[int] = set()  # tensors whose names were looked up
@@ -203,9 +224,12 @@ class Identities(Tensors):
         self._open: list[tuple[GraphTask, Backward]] = []  # the passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
-        # The .grad of leaves that a recorded pass has added to
-        self._gradients: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
+
+    @staticmethod
+    def memory_of(tensor: Tensor) -> int:
+        """The id of its array: a tensor and its `.data` have the same."""
+        return id(tensor.array)
 
     def number(self, tensor: Tensor) -> int:
         """The tensor's number in this recording; assigned on first sight."""
@@ -283,7 +307,7 @@ class Identities(Tensors):
                 names = self.parameter_names if name in parameters else self.local_names
                 self._note_names(names, value, name)
 
-    def _note_names(self, names: dict[int, str], value: Any, name: str) -> None:
+    def _note_names(self, names: dict[int, str], value: object, name: str) -> None:
         """Note a variable's name for the tensor in it, and the name of its gradient, if they have none."""
         for own in self.engines:
             known = own.known(value) if isinstance(value, own.kind) else None
@@ -304,19 +328,36 @@ class Identities(Tensors):
         if key in self.names or key in self._sought:
             return
         self._sought.add(key)
+        own = next(own for own in self.engines if isinstance(tensor, own.kind))
+        if owner := own.as_gradient(tensor):
+            self.owners[key] = owner
         name = self._variable_of(tensor) or self._gradient_of(tensor)
         if name is not None:
             self.names[key] = name
 
-    def _variable_of(self, thing: Any) -> str | None:
+    def _variable_of(self, thing: object) -> str | None:
         """The user's first variable that holds this object."""
         return _first_variable(self.namespace(), thing)
 
-    def name_of_owner(self, owner: Any) -> str:
+    def name_of_owner(self, owner: object) -> str:
         """The user's name for an optimizer, scheduler or module; its class's name if it has none."""
         local, _ = local_variables(user_frame())
         named = self._variable_of(owner) or _first_variable(local, owner)
         return named or type(owner).__name__
+
+    def gradient_name(self, tensor: Tensor) -> str | None:
+        """ "w.grad", if this is the gradient of a leaf whose name is known."""
+        leaf, what = self.as_gradient(tensor) or (-1, "")
+        known = (self.names, self.local_names, self.parameter_names)
+        return next((f"{names[leaf]}.{what}" for names in known if leaf in names), None)
+
+    def settle_names(self) -> None:
+        """Find the last names, when the recording ends."""
+        self.look_up_names()
+        self.names = self.parameter_names | self.local_names | self.names
+        for gradient, (leaf, what) in self.owners.items():
+            if leaf in self.names:
+                self.names.setdefault(gradient, f"{self.names[leaf]}.{what}")
 
     def _gradient_of(self, tensor: Any) -> str | None:
         """ "w.grad", if this is the gradient of the user's variable w."""
@@ -330,7 +371,7 @@ class Identities(Tensors):
         return None
 
 
-def _first_variable(variables: Mapping[str, Any], thing: Any) -> str | None:
+def _first_variable(variables: Mapping[str, object], thing: object) -> str | None:
     """The first of these variables that holds this object and is not private."""
     return next((n for n, v in variables.items() if v is thing and n[:1] != "_"), None)
 

@@ -38,7 +38,7 @@ def namespace_of(frame: FrameType) -> dict[str, Any]:
     return {**names, **frame.f_globals, **names}  # locals first, not hidden by globals
 
 
-def local_variables(frame: FrameType | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+def local_variables(frame: FrameType | None) -> tuple[dict[str, object], tuple[str, ...]]:
     """The variables of a function that is running, and the names of its parameters."""
     if frame is None or not frame.f_code.co_flags & CO_OPTIMIZED:
         return {}, ()

@@ -148,8 +148,7 @@ class Tape(Inspectable):
                     self.failed = recorder.failed(*failed, place=self.error_place)
                 elif self._torch is not None:
                     self.failed = self._torch.add_failed(error)
-        recorder.look_up_names()
-        recorder.names = recorder.parameter_names | recorder.local_names | recorder.names
+        recorder.settle_names()
         if self.error is None:
             iterations.thin(recorder)
         recorder.namespace = dict  # do not keep the user's frame alive

@@ -101,7 +101,7 @@ class Recorder(ForwardHalf):
         if isinstance(node, AccumulateGrad) and not run.captured:
             before, after = self._grads.get(entry), maybe(node.grad)
             if node.grad is not None:
-                self._gradients[id(node.grad)] = node.grad
+                self.note_gradient(node.grad, entry)
             now.accumulate(run, before, after if added is None else added)
             self._grads[entry] = after
         run.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None

@@ -212,7 +212,10 @@ class OnePass:
         last = last_hooks(node)
         if run.accumulated is not None:
             before, added = run.accumulated
-            after = added if last else self._unseen(node.variable.grad)
+            gradient = node.variable.grad
+            after = added if last else self._unseen(gradient)
+            if gradient is not None:
+                self.seen.note_gradient(gradient, run.entry)
             self.record.accumulate(run, before, after)
         if last:
             run.hooks.append(HookRan("finally", len(last), [], []))

@@ -50,6 +50,11 @@ class TorchTensors(Tensors):
 
     # ---- tensors -------------------------------------------------------------------
 
+    @staticmethod
+    def memory_of(tensor: torch.Tensor) -> int:
+        """The address of its memory."""
+        return address_of(tensor)
+
     def number(self, tensor: torch.Tensor) -> int:
         """The number of a tensor in this recording; assigned on first sight."""
         found = self.known(tensor)
