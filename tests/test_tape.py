@@ -306,6 +306,27 @@ def test_variables_of_the_users_functions_are_names():
     assert [n["updated"] for n in tape.document["nodes"] if n["updated"]] == ["opt.step()"] * 2
 
 
+def test_tensors_in_a_functions_dictionary_or_module_are_named_without_a_pass():
+    def model(p, x):
+        return (p["w"] * x).sum() + p["b"]
+
+    def apply(layers):
+        return layers[0](minigrad.ones(1, 2))
+
+    with minigrad.record() as tape:
+        model({"w": minigrad.ones(2), "b": minigrad.ones(1)}, minigrad.ones(2))
+        minigrad.func.grad(lambda q: model(q, 1.0).sum())(
+            {"w": minigrad.ones(2), "b": minigrad.ones(1)}
+        )
+        apply(nn.Sequential(nn.Linear(2, 1)))
+    names = [n["name"] for n in tape.document["nodes"] if n["kind"] == "leaf"]
+
+    assert names == [
+        "p['w']", "x", "p['b']", "p['w']#2", "p['b']#2",
+        "input#1", "layers.0.weight", "layers.0.bias", "input#2",
+    ]  # fmt: skip
+
+
 def test_gradients_have_the_names_of_their_leaves_wherever_they_are_used():
     net = nn.Linear(2, 1)
 

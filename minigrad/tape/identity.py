@@ -35,9 +35,6 @@ from minigrad.tape.snapshot import Snapshot
 Event = tuple[str, int, int]
 
 
-Search = Callable[[dict[str, object]], Iterable[tuple[str, object]]]  # finds named values in variables
-
-
 class Tensors(ABC):
     """The tensors of one engine in a recording: their numbers, and the entries that made them."""
 
@@ -285,27 +282,36 @@ class Identities(Tensors):
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace, and in the function that is running."""
-        kinds = tuple(own.kind for own in self.engines)
-        self.look_up_local_names(lambda variables: tensors_in(variables, kinds))
-        for name, tensor in tensors_in(self.namespace(), kinds):
+        self.look_up_local_names(in_depth=True)
+        for name, tensor in tensors_in(self.namespace(), self._kinds()):
             self._note_names(self.names, tensor, name)
 
     def place_of_op(self) -> Place | None:
         """The user's line, which applies an op; its function's variables give names to tensors."""
-        self.look_up_local_names()
+        has_new_leaf = bool(self.entries) and self.entries[-1].kind == "leaf"
+        self.look_up_local_names(in_depth=has_new_leaf)
         return user_line()
 
-    def look_up_local_names(self, search: Search = dict.items) -> None:
+    def look_up_local_names(self, in_depth: bool = False) -> None:
         """Note which variables of the user's function hold tensors: they are gone when it returns.
 
         A parameter names only what was made before the recording, and only if no variable does:
-        f(x @ w) does not name its argument.
+        f(x @ w) does not name its argument. So does the module that is being called, which has
+        another name outside. Lists, dictionaries and modules are searched `in_depth`.
         """
         variables, parameters = local_variables(user_frame())
-        for name, value in search(variables):
+        called = [
+            k for k, v in variables.items() if any(v is m for m, _ in self._modules)
+        ]  # `self`
+        search = tensors_in(variables, self._kinds()) if in_depth else variables.items()
+        for name, value in search:
             if not name.startswith("_"):
-                names = self.parameter_names if name in parameters else self.local_names
-                self._note_names(names, value, name)
+                inner = name.partition("[")[0] in parameters or name.partition(".")[0] in called
+                self._note_names(self.parameter_names if inner else self.local_names, value, name)
+
+    def _kinds(self) -> tuple[type[Any], ...]:
+        """The classes of the tensors that are recorded."""
+        return tuple(own.kind for own in self.engines)
 
     def _note_names(self, names: dict[int, str], value: object, name: str) -> None:
         """Note a variable's name for the tensor in it, and the name of its gradient, if they have none."""
