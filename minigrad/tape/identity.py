@@ -9,7 +9,6 @@ Tensors and nodes are only referenced weakly: a recording does not keep a graph 
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -300,13 +299,12 @@ class Identities(Tensors):
         another name outside. Lists, dictionaries and modules are searched `in_depth`.
         """
         variables, parameters = local_variables(user_frame())
-        called = [
-            k for k, v in variables.items() if any(v is m for m, _ in self._modules)
-        ]  # `self`
-        search = tensors_in(variables, self._kinds()) if in_depth else variables.items()
+        kinds, called = self._kinds(), [m for m, _ in self._modules] if in_depth else []
+        selves = [k for k in parameters if any(variables.get(k) is m for m in called)]
+        search = tensors_in(variables, kinds) if in_depth else variables.items()
         for name, value in search:
-            if not name.startswith("_"):
-                inner = name.partition("[")[0] in parameters or name.partition(".")[0] in called
+            if isinstance(value, kinds) and not name.startswith("_"):
+                inner = name.partition("[")[0] in parameters or name.partition(".")[0] in selves
                 self._note_names(self.parameter_names if inner else self.local_names, value, name)
 
     def _kinds(self) -> tuple[type[Any], ...]:
@@ -323,7 +321,8 @@ class Identities(Tensors):
             computed = made is not None and self.entries[made].kind == "op"
             if not (computed and names is self.parameter_names):
                 names.setdefault(known, name)
-            if (gradient := own.known(_grad_of(value))) is not None:
+            gradient = None if computed else own.known(_grad_of(value))
+            if gradient is not None:
                 names.setdefault(gradient, f"{names.get(known, name)}.grad")
 
     def _look_up_one(self, tensor: Any, key: int) -> None:
@@ -384,5 +383,7 @@ def _first_variable(variables: Mapping[str, object], thing: object) -> str | Non
 
 def _grad_of(tensor: Any) -> Any:
     """The gradient of a leaf."""
-    with suppress(RuntimeError):  # PyTorch refuses to read some views: see tape/torch
+    try:  # faster than suppress
         return tensor.grad if tensor.is_leaf else None
+    except RuntimeError:  # PyTorch refuses to read some views: see tape/torch
+        return None
