@@ -38,6 +38,7 @@ from minigrad.static.differentiate import chosen, differentiated
 from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
 from minigrad.static.tracing import Origin
 from minigrad.tape import document as doc
+from minigrad.tape.from_recording import Values, op_formulas
 from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.names import count_of, number_text
 from minigrad.tape.render import fold
@@ -45,7 +46,6 @@ from minigrad.tape.render.text import dot_text
 from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.steps import op_step
-from minigrad.tape.trace import Values, op_formulas
 
 MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
 COMES = {"copy": "as %{}", "rule": "rule of %{}", "sum": "sum for %{}"}

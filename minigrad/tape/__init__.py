@@ -15,7 +15,7 @@ torch/          records what PyTorch's own engine does, in the same form
 document.py     the contents of a shown tape as typed records, and their JSON
 names.py        the user's names for tensors, and values as text
 naming.py       names for the entries of a recording
-trace.py        makes the document from a recording; jacobian.py, the local derivatives
+from_recording.py   makes the document from a recording; jacobian.py, the local derivatives
 steps.py        makes its steps, as deltas; state.py, the state after a step
 matching.py     what differs between two tapes of one program
 render/         places its boxes, and draws it: SVG, PNG, GIF, text, DOT, the HTML page

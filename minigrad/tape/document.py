@@ -1,6 +1,6 @@
 """The document: a tape or a static program as plain data, from which all pictures are drawn.
 
-`Document` is the root; trace.py makes it from a recording, static/view.py from a program.
+`Document` is the root; from_recording.py makes it from a recording, static/view.py from a program.
 Where a module needs many of these records, it imports this module as `doc`.
 Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays by their index in
 `Document.values`. The document contains names in full. Drawing code shortens and escapes them.

@@ -8,7 +8,7 @@
 
 While the block runs, the core reports each operation and each step of a backward pass
 to a `Recorder` (recorder.py), which stores them as plain records (events.py). The `Tape`
-turns them into one document (trace.py), from which everything is drawn.
+turns them into one document (from_recording.py), from which everything is drawn.
 
 Recording costs about 45 microseconds per operation and 10 per backward step; without a
 recording there is no cost.
@@ -25,7 +25,7 @@ from minigrad.core import modes
 from minigrad.core.errors import Place, is_ours
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
-from minigrad.tape import iterations, trace, walk
+from minigrad.tape import from_recording, iterations, walk
 from minigrad.tape.adapters import has_torch
 from minigrad.tape.check import AllDifferences, Checked, check, differences
 from minigrad.tape.document import Document
@@ -157,7 +157,7 @@ class Tape(Inspectable):
         return len(self._recorder.events)
 
     def _made(self) -> Document:
-        return trace.document(self)
+        return from_recording.document(self)
 
     def steps(
         self,

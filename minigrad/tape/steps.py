@@ -34,7 +34,7 @@ from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from minigrad.tape.trace import Code, Values
+    from minigrad.tape.from_recording import Code, Values
 
 
 def words(value: Snapshot | None) -> str:

@@ -24,11 +24,11 @@ from minigrad.core.tensor import Tensor
 from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.document import Document, NotFinite, TapeNode, index_of
 from minigrad.tape.events import Backward, NodeRun
+from minigrad.tape.from_recording import nodes_of
 from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.state import TapeState, queue_lines
 from minigrad.tape.steps import made_by_run
-from minigrad.tape.trace import nodes_of
 
 NONE = "no gradient"
 
