@@ -327,6 +327,19 @@ def test_tensors_in_a_functions_dictionary_or_module_are_named_without_a_pass():
     ]  # fmt: skip
 
 
+def test_the_data_of_a_tensor_that_is_not_on_the_tape_is_named_after_it():
+    net = nn.Linear(2, 1, bias=False)
+
+    def average():
+        for p in net.parameters():
+            p.data.mul_(0.5)
+
+    with minigrad.record() as tape:
+        average()
+
+    assert {n["name"] for n in tape.document["nodes"]} == {"p.data"}
+
+
 def test_gradients_have_the_names_of_their_leaves_wherever_they_are_used():
     net = nn.Linear(2, 1)
 

@@ -47,6 +47,7 @@ class Tensors(ABC):
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         # The .grad of leaves that a recorded pass has added to, by memory, and the leaf's entry
         self._gradients: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._newest_leaf = (-1, -1)  # its memory and number
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor that was seen before; None for a new one.
@@ -119,6 +120,7 @@ class Tensors(ABC):
         number = self.number(operand)
         if number not in self._latest:
             self._add_leaf(operand, number, overwritten)
+            self._newest_leaf = self.memory_of(operand), number
         elif not overwritten:
             self._follow_base(operand, number)
         self._look_up_one(operand, number)
@@ -312,18 +314,20 @@ class Identities(Tensors):
         return tuple(own.kind for own in self.engines)
 
     def _note_names(self, names: dict[int, str], value: object, name: str) -> None:
-        """Note a variable's name for the tensor in it, and the name of its gradient, if they have none."""
-        for own in self.engines:
-            known = own.known(value) if isinstance(value, own.kind) else None
-            if known is None:
-                continue
-            made, _ = own._latest.get(known, (None, 0))
-            computed = made is not None and self.entries[made].kind == "op"
-            if not (computed and names is self.parameter_names):
-                names.setdefault(known, name)
-            gradient = None if computed else own.known(_grad_of(value))
-            if gradient is not None:
-                names.setdefault(gradient, f"{names.get(known, name)}.grad")
+        """Note a variable's name for the tensor in it, and for its .grad and .data, if they have none."""
+        own = next(own for own in self.engines if isinstance(value, own.kind))
+        if (known := own.known(value)) is None:
+            memory, number = own._newest_leaf
+            if memory == own.memory_of(value) and own.alive(number) is not None:
+                names.setdefault(number, f"{name}.data")
+            return
+        made, _ = own._latest.get(known, (None, 0))
+        computed = made is not None and self.entries[made].kind == "op"
+        if not (computed and names is self.parameter_names):
+            names.setdefault(known, name)
+        gradient = None if computed else own.known(_grad_of(value))
+        if gradient is not None:
+            names.setdefault(gradient, f"{names.get(known, name)}.grad")
 
     def _look_up_one(self, tensor: Any, key: int) -> None:
         """Look up the name of a tensor that is used as an operand.
