@@ -232,9 +232,12 @@ def test_what_a_function_has_drawn_by_chance_says_what_it_is():
         y = nn.functional.dropout(h, inplace=True)  # noqa: F841
         s = nn.functional.rrelu(x, training=True)  # noqa: F841
         g = nn.functional.gumbel_softmax(x)  # noqa: F841
+        z = minigrad.distributions.Normal(x, 2.0).rsample()  # noqa: F841
     written = [n["expression"] for n in tape.document["nodes"] if n["op"] in ("mul", "add")]
 
-    assert written == ["x * mask", "h *= mask#2", "x * slope", "x + noise"]
+    assert written == [
+        "x * mask", "h *= mask#2", "x * slope", "x + noise", "noise#2 * input#1", "x + mul#1",
+    ]  # fmt: skip
 
 
 def test_a_write_through_a_view_is_summed_over_the_axes_of_the_view():

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from minigrad.core.limits import finfo
+from minigrad.core.modes import with_name
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import (
@@ -126,7 +127,8 @@ class Uniform(Distribution):
         return c.interval(self.low.detach(), self.high.detach())
 
     def _draw(self, shape: Shape) -> Tensor:
-        return self.low + rand(shape, dtype=self.low.dtype) * (self.high - self.low)
+        noise = with_name("noise", rand(shape, dtype=self.low.dtype))
+        return self.low + noise * (self.high - self.low)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)

@@ -312,8 +312,10 @@ def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
     """Noise from the standard normal distribution, with the dtype of `like`."""
-    zeros = like.new_zeros(shape)
-    return normal(zeros, zeros + 1)
+    with modes.unobserved():
+        zeros = like.new_zeros(shape)
+        noise = normal(zeros, zeros + 1)
+    return modes.with_name("noise", noise)
 
 
 def tiny(x: Tensor) -> float:
