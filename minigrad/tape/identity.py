@@ -26,7 +26,7 @@ from minigrad.tape.events import (
     Update,
     WrittenTensor,
 )
-from minigrad.tape.names import local_variables, tensors_in
+from minigrad.tape.names import has_values, local_variables, tensors_in
 from minigrad.tape.snapshot import Snapshot
 
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
@@ -270,7 +270,7 @@ class Identities(Tensors):
 
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
         """Note 0-d tensors that have names, so that they are not mistaken for plain numbers."""
-        self._scalars.update((id(t), t) for t in tensors if not t.ndim)
+        self._scalars.update((id(t), t) for t in tensors if has_values(t, Tensor) and not t.ndim)
 
     def _is_number(self, operand: Tensor) -> bool:
         """Was this operand a plain number? The core wraps numbers in new tensors without a name."""
@@ -305,7 +305,7 @@ class Identities(Tensors):
         selves = [k for k in parameters if any(variables.get(k) is m for m in called)]
         search = tensors_in(variables, kinds) if in_depth else variables.items()
         for name, value in search:
-            if isinstance(value, kinds) and not name.startswith("_"):
+            if has_values(value, kinds) and not name.startswith("_"):
                 inner = name.partition("[")[0] in parameters or name.partition(".")[0] in selves
                 self._note_names(self.parameter_names if inner else self.local_names, value, name)
 

@@ -48,6 +48,11 @@ def local_variables(frame: FrameType | None) -> tuple[dict[str, object], tuple[s
     return variables_of(frame), parameters
 
 
+def has_values(value: object, kind: type[Any] | tuple[type[Any], ...]) -> bool:
+    """Is this a tensor of these classes? A parameter of a lazy layer has no values before its first call."""
+    return isinstance(value, kind) and not hasattr(type(value), "cls_to_become")
+
+
 def tensors_in(
     namespace: Mapping[str, Any], kind: type[Any] | tuple[type[Any], ...] = Tensor
 ) -> Iterator[tuple[str, Any]]:
@@ -56,12 +61,12 @@ def tensors_in(
     for name, value in list(namespace.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
-        if isinstance(value, kind):
+        if has_values(value, kind):
             yield name, value
         else:
             others.append((name, value))
     for name, value in others:
-        yield from (entry for entry in _entries(name, value) if isinstance(entry[1], kind))
+        yield from (entry for entry in _entries(name, value) if has_values(entry[1], kind))
 
 
 def _entries(name: str, value: Any) -> list[tuple[str, Any]]:

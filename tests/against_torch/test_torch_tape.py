@@ -186,6 +186,21 @@ def test_a_batch_of_a_loader_is_a_leaf(lib):
 
 
 @pytest.mark.parametrize("lib", [torch, minigrad])
+def test_lazy_layers_are_recorded_before_and_at_their_first_call(lib):
+    def main():
+        net = lib.nn.Sequential(lib.nn.LazyLinear(4), lib.nn.LazyBatchNorm1d())
+        for p in net.parameters():  # has no values yet
+            x = lib.ones(2, 3)[lib.tensor([0, 1])]
+        weight = net[0].weight
+        net(x).sum().backward()
+        return weight, p
+
+    with minigrad.record() as tape:
+        main()
+    assert {"weight", "net.0.bias", "net.1.running_var"} <= {n.name for n in tape.shown().nodes}
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
 def test_the_first_values_of_buffers_are_leaves(lib):
     with minigrad.record() as tape:
         norm = lib.nn.BatchNorm1d(2)
