@@ -379,7 +379,7 @@ def test_each_result_of_a_function_has_a_name_of_its_own():
         "ProductAndSum(a, b)",
         "p * q",
     ]
-    sends = [row[-1] for row in text.backward_rows(tape.shown(), 1)][1:]
+    sends = [row[-1] for row in text.backward_rows(tape.shown())[1]][1:]
     assert sends[:3] == ["c", "p, q", "a, b"]
     assert told["n2"] == (
         "ProductAndSumBackward of p, q received [4, 6] for p, [3, 8] for q; "

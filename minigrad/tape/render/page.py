@@ -87,8 +87,9 @@ def _fallback(document: Document) -> str:
         return "\n".join(parts)
     if any(node.kind == "op" for node in document.nodes):
         parts.append(_table("Forward", text.forward_rows(document)))
+    backward = text.backward_rows(document)
     for ran in document.backward:
-        parts.append(_table(f"Backward {ran.number}", text.backward_rows(document, ran.number)))
+        parts.append(_table(f"Backward {ran.number}", backward[ran.number]))
         if ran.error is not None:
             parts.append(f"<p>{esc(ran.error)}</p>")
     return "\n".join([*parts, _table("Values", text.value_rows(document))])

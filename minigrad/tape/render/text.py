@@ -61,25 +61,27 @@ def leaf_rows(document: doc.Document) -> Rows:
     return rows
 
 
-def backward_rows(document: doc.Document, number: int) -> Rows:
-    """The table of one backward pass, including the header."""
-    rows: Rows = [("step", "node", "of", "contributions", "sends to")]
-    expected: dict[str, int] = {}
+def backward_rows(document: doc.Document) -> dict[int | None, Rows]:
+    """The table of each backward pass, by its number, including the header."""
+    header = ("step", "node", "of", "contributions", "sends to")
+    tables: dict[int | None, Rows] = {ran.number: [header] for ran in document.backward}
+    expected: dict[int | None, dict[str, int]] = {}
     output = {(e.to, e.backward_edge): e.output for e in document.edges if e.gradient}
     for place, step in enumerate(document.steps, 1):
-        if step.phase != "backward" or step.pass_ != number:
+        if step.phase != "backward":
             continue
         if isinstance(step.details[0], doc.SeedDetail):
-            expected = step.details[0].expected
+            expected[step.pass_] = step.details[0].expected
         elif step.event == "node" and step.node is not None:
             node, last = document.node(step.node), step.details[-1]
             sent = [d for d in step.details if isinstance(d, doc.DepositDetail)]
             names = [document.node(d.to).result(output.get((node.id, d.edge), 0)) for d in sent]
             captured = isinstance(last, doc.CaptureDetail) and last.event == "capture"
             sends = ", ".join(map(short, names)) or ("the caller" if captured else ".grad")
-            came = str(expected.get(node.id, 0) or "seed")
-            rows.append((str(place), node.backward or "", short(node.label), came, sends))
-    return rows
+            came = str(expected[step.pass_].get(node.id, 0) or "seed")
+            row = (str(place), node.backward or "", short(node.label), came, sends)
+            tables[step.pass_].append(row)
+    return tables
 
 
 def value_rows(document: doc.Document) -> Rows:
@@ -108,9 +110,10 @@ def text(document: doc.Document) -> str:
         parts.append(second)
     tables = (leaf_rows(document), ()), (forward_rows(document), (0, 1, 6))
     parts += [_elided(rows, right) for rows, right in tables if len(rows) > 1]
+    backward = backward_rows(document)
     for ran in document.backward:
         head = f"backward {ran.number}{_line(document, ran.code)}"
-        parts.append(head + "\n" + _elided(backward_rows(document, ran.number), (0,)))
+        parts.append(head + "\n" + _elided(backward[ran.number], (0,)))
         if ran.note is not None:
             parts.append(ran.note)
         if ran.error is not None:
