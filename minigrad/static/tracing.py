@@ -241,8 +241,9 @@ class ProgramRecorder:
         if isinstance(a, Slot):
             if a.recorder is not self:
                 raise ProgramError(
-                    "two programs are mixed: this value belongs to another one. To fix it, return it from that "
-                    "program, and make it an input of this one."
+                    "two programs are mixed: this value belongs to another one. A variable or attribute kept it, as "
+                    "when `forward` assigns a running mean to `self`. To fix it, return the value from that program, "
+                    "and make it an input of this one."
                 )
             return a.index
         if isinstance(a, Traced):
