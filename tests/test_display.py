@@ -202,3 +202,15 @@ def test_importing_minigrad_does_not_bring_the_notebooks_side():
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_tape_that_is_too_large_for_a_notebook_says_how_to_see_it(monkeypatch):
+    monkeypatch.setattr(sys.modules["minigrad.tape.record"], "MOST_SHOWN", 3)
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record("long") as tape:
+        for _ in range(4):
+            x = x * 2
+
+    assert tape._repr_mimebundle_() == {"text/plain": tape.too_large()}
+    assert tape.too_large().startswith("long: 4 operations. A notebook draws at most 3")
+    assert "tape.save('tape.html')" in tape.too_large()

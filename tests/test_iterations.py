@@ -246,3 +246,55 @@ def test_the_many_passes_of_a_jacobian_are_no_iterations():
         minigrad.func.jacrev(minigrad.func.jacfwd(lambda x: x**3))(x)
 
     assert len(tape.shown().backward) == 64 and not tape.shown().iterations
+
+
+def energy(q):
+    return (q * q).sum()
+
+
+def gradient_of_energy(q):
+    q = q.detach().requires_grad_()
+    energy(q).backward()
+    return q.grad
+
+
+# What a loop does, and how many iterations it has.
+LOOPS = {
+    "an estimate that is detached": """
+        q = p.detach().requires_grad_()
+        (q * q).sum().backward()
+        p = p - 0.1 * q.grad
+    """,
+    "a function that starts the pass": """
+        p = p - 0.1 * gradient_of_energy(p)
+    """,
+    "a gradient of a gradient": """
+        g, = minigrad.autograd.grad(energy(w), w, create_graph=True)
+        (g * g).sum().backward()
+    """,
+    "two passes over a shared result": """
+        h = net(w)
+        energy(h).backward(retain_graph=True)
+        h.sum().backward()
+    """,
+    "another pass in some iterations": """
+        energy(net(w)).backward()
+        if i % 3 == 0:
+            energy(net(p)).backward()
+    """,
+}
+
+
+@pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS)
+def test_a_long_loop_by_hand_is_shortened_and_each_of_its_steps_can_be_shown(body):
+    w = minigrad.ones(2).requires_grad_()
+    names = {**globals(), "w": w, "p": minigrad.ones(2), "net": nn.Linear(2, 2)}
+    with minigrad.record(namespace=names) as tape:
+        exec("for i in range(60):\n" + body, names)
+    document = tape.shown()
+
+    assert document.iterations and document.iterations[0].of == 60
+    assert len(document.iterations) == 24
+    for step in range(0, len(document.steps) + 1, 5):
+        assert tape.at(step)
+    assert tape.svg(folded=True).count("of 60") and tape.text()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def show_widget(what: Inspectable | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
+    if isinstance(what, Inspectable) and what.too_large():
+        return
     if display.chosen_mode() == "widget":
         _widget(what).show_beside()
 
@@ -43,6 +45,8 @@ def _widget(what: Inspectable | Progress) -> Live:
 
 def bundle(tape: Inspectable) -> dict[str, object]:
     """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
+    if why := tape.too_large():
+        return {"text/plain": why}
     mode = display.chosen_mode()
     data: dict[str, object] = {"text/plain": tape.text()}
     if mode == "text":

@@ -215,6 +215,10 @@ class Inspectable:
     def __repr__(self) -> str:
         return self.text()
 
+    def too_large(self) -> str:
+        """Why a notebook does not draw it, and what to do; "" if it does."""
+        return ""
+
     def _ipython_display_(self) -> None:
         display.shown_by("show_widget")(self)
         raise NotImplementedError  # then IPython uses the MIME bundle

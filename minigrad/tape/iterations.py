@@ -7,12 +7,13 @@ out when the recording ends, so that the page of a tape stays small. Entries tha
 left out: above all the parameters, which are then several versions later.
 """
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from minigrad.core.errors import Place
-from minigrad.tape.events import Backward, Entry, Iteration, NodeRun
+from minigrad.tape.events import Backward, Entry, Input, Iteration, NodeRun
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
@@ -52,8 +53,10 @@ def _reached(recorder: Recorder, end: int) -> int:
         return recorder.updates[which].reached
     following = (which for kind, which, _ in recorder.events[end:] if kind == "op")
     first = next(following, len(recorder.entries))
-    while first and recorder.entries[first - 1].kind == "leaf":
-        first -= 1  # leaves that the next iteration was the first to use
+    while (
+        first and recorder.entries[first - 1].kind == "leaf" and not recorder.entries[first - 1].op
+    ):
+        first -= 1  # leaves that the next iteration was the first to use; not a detached result, which is a step
     return first
 
 
@@ -72,19 +75,22 @@ def _ends_by_hand(recorder: Recorder, after: list[int]) -> list[int]:
     """The ends of iterations in a loop without an optimizer: where it goes back to an earlier line.
 
     after    for each event, the next one outside of a pass (under create_graph, passes have operations, too)
+
+    If several lines of the loop start backward passes, we follow the line that starts the most.
     """
-    places = [b.place for b in recorder.passes]
-    if len(places) < 2 or len({*places}) > 1 or places[0] is None:
+    places = [b.place for b in reversed(recorder.passes) if b.place is not None]
+    started = Counter(places).most_common(1)  # of lines with equally many passes, the last one
+    if not started or started[0][1] < 2:
         return []
-    file, line = places[0]
+    place, n = started[0]
     ends, ran = [], False
     for k, (kind, which, _) in enumerate(recorder.events):
-        place = recorder.entries[which].place if kind == "op" and after[k] == k + 1 else None
-        if ran and place is not None and place.file == file and place.line <= line:
+        now = recorder.entries[which].place if kind == "op" and after[k] == k + 1 else None
+        if ran and now is not None and now.file == place.file and now.line <= place.line:
             ends.append(k)
             ran = False
-        ran = ran or kind == "end"
-    return [*ends, len(recorder.events)] if len(ends) + 1 == len(places) else []
+        ran = ran or (kind == "end" and recorder.passes[which].place == place)
+    return [*ends, len(recorder.events)] if len(ends) + 1 == n else []
 
 
 def _with_schedules(recorder: Recorder, k: int) -> int:
@@ -166,15 +172,20 @@ class _Thinning:
     def _at(self, entry: int | None) -> int | None:
         return None if entry is None else self.new.get(entry)
 
+    def _if_kept(self, given: Input) -> Input:
+        """An operand of an entry whose iteration is left out: a kept pass may send a gradient to it."""
+        return given if given.entry in self.new else replace(given, entry=None, constant="…")
+
     def _entries(self) -> None:
         kept: list[Entry] = []
         for old in self.new:
             entry = self.recorder.entries[old]
-            if old in self.whole:  # the entry that made it is left out
-                entry.inputs, entry.read, entry.saved = [], [], []
+            if old in self.whole:  # its iteration is left out
+                made = entry.kind == "op" and entry.backward not in (None, "AccumulateGrad")
+                entry.inputs = [*map(self._if_kept, entry.inputs)] if made else []
+                entry.read, entry.saved, entry.op_call = [], [], None
                 entry.inplace = entry.view = False
                 if entry.kind == "op":
-                    made = entry.backward not in (None, "AccumulateGrad")
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
             # The entries that these refer to are kept: see `_needed`.

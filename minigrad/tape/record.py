@@ -34,6 +34,8 @@ from minigrad.tape.inspectable import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
 from minigrad.tape.recorder import Recorder
 
+MOST_SHOWN = 10_000  # operations of a tape that a notebook draws
+
 
 class record:
     """Record the operations and backward passes in this block.
@@ -152,6 +154,16 @@ class Tape(Inspectable):
         if self.error is None:
             iterations.thin(recorder)
         recorder.namespace = dict  # do not keep the user's frame alive
+
+    def too_large(self) -> str:
+        """Above MOST_SHOWN operations, the picture would take minutes, and tens of megabytes of the notebook."""
+        n = sum(entry.kind == "op" for entry in self._recorder.entries)
+        if n <= MOST_SHOWN:
+            return ""
+        return (
+            f"{self.name}: {n:,} operations. A notebook draws at most {MOST_SHOWN:,}, because it would become slow. "
+            "To see the tape, record fewer iterations, or write it into a page of its own: tape.save('tape.html')."
+        )
 
     def _edition(self) -> int:
         return len(self._recorder.events)
