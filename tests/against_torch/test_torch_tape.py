@@ -791,3 +791,14 @@ def test_the_second_result_of_a_function_from_before_the_recording_can_be_used_f
         (b * 1 + a * 1).sum().backward()
 
     assert "TwiceBackward" in tape.text()
+
+
+def test_plots_show_the_sparse_gradient_of_an_embedding():
+    pytest.importorskip("matplotlib")
+    from minigrad import plots
+
+    table = nn.Embedding(5, 2, sparse=True)
+    table(torch.tensor([1, 1, 3])).sum().backward()
+    [bar] = plots.gradient_norms(table).axes[0].patches
+    assert bar.get_height() == pytest.approx(table.weight.grad.to_dense().norm().item())
+    assert plots.gradient_histograms(table).axes

@@ -19,11 +19,9 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
     if tensor is None:
         return None
     try:
-        if tensor.layout is torch.sparse_coo:
-            if tensor.sparse_dim() == 1:
-                index, rows = array_of(tensor._indices()[0]), array_of(tensor._values())
-                return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
-            tensor = tensor.detach().to_dense()
+        if tensor.layout is torch.sparse_coo and tensor.sparse_dim() == 1:
+            index, rows = array_of(tensor._indices()[0]), array_of(tensor._values())
+            return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
         here = tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64)
         if here or tensor.numel() <= WHOLE:  # for tensors on the CPU, NumPy is faster
             return Snapshot(array_of(tensor))
@@ -35,8 +33,10 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
 
 
 def array_of(tensor: torch.Tensor) -> Array:
-    """The values of a tensor; as float32 if NumPy does not have its dtype."""
+    """The values of a tensor; as float32 if NumPy does not have its dtype, and dense."""
     tensor = tensor.detach()
+    if tensor.layout is not torch.strided:
+        tensor = tensor.to_dense()
     if tensor.is_floating_point() and tensor.dtype.itemsize < 4 and tensor.dtype != torch.float16:
         tensor = tensor.float()
     return tensor.numpy() if tensor.device.type == "cpu" else tensor.cpu().numpy()
