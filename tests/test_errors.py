@@ -152,9 +152,14 @@ def test_the_line_of_an_instruction_is_looked_up_later():
         (
             lambda a: a(2, 3) @ a(2, 3),
             r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)",
-            "y.T",
+            "left @ right.T",
         ),
-        (lambda a: a(3, 2) @ a(3, 4), r"cannot be multiplied \(3x2 and 3x4\)", "x.T"),
+        (lambda a: a(3, 2) @ a(3, 4), r"cannot be multiplied \(3x2 and 3x4\)", "left.T @ right"),
+        (
+            lambda a: a(2) @ a(()),
+            "both arguments to matmul need to be at least 1D",
+            "* instead of @",
+        ),
         (lambda a: a(6).reshape(4), r"shape '\[4\]' is invalid for input of size 6", ""),
         (
             lambda a: minigrad.cat([a(2, 3), a(2, 4)]),
@@ -171,6 +176,20 @@ def test_shapes_that_do_not_fit_are_explained(program, phrase, mend):
         program(minigrad.ones)
 
     assert mend in str(caught.value)
+
+
+def test_a_product_of_shapes_that_do_not_fit_names_the_users_tensors():
+    y, x = minigrad.ones(3), minigrad.ones(2, 3)
+
+    with pytest.raises(
+        ShapeError, match=r"in y @ x, .* last axis of y \(3\) .* axis of x \(2\)"
+    ) as caught:
+        y @ x
+    assert "try  y @ x.T." in str(caught.value)
+    with pytest.raises(ShapeError, match=r"in y @ right, .* axis of right \(2\)"):
+        y @ (x * 2)
+    with pytest.raises(ShapeError, match="in x @ x the last axis of x"):
+        minigrad.addmm(y, x, x)
 
 
 def test_dims_and_indices_out_of_range():

@@ -52,7 +52,7 @@ WRONG = [
     (lambda: F.binary_cross_entropy_with_logits(X[:, :1], X[:, 0]), ValueError, "target.view_as(input)"),
     (lambda: t.utils.data.default_collate([None]), TypeError, "Does __getitem__ end with a return?"),
     (lambda: t.nn.utils.rnn.pad_sequence([1, 2]), TypeError, "expected Tensor as element 0 in argument 0, but got int"),
-    (lambda: B @ t.ones(2, 5, 3), RuntimeError, "[2, 5]. In x @ y, of shapes"),
+    (lambda: B @ t.ones(2, 5, 3), RuntimeError, "[2, 5]. In B @ right, of shapes"),
     (lambda: with_a_hook(lambda g: 3.0), TypeError, "expected Variable, but hook returned 'float'"),
     (lambda: t.where(X > 0, 1), TypeError, "where(condition, input, other)"),
     (lambda: t.nn.Conv2d(1, 16), TypeError, "Conv2d.__init__() missing 1 required positional argument: 'kernel_size'"),

@@ -346,9 +346,9 @@ def shape_error(
     """Translate NumPy's error about shapes into PyTorch's terms, with a fix."""
     shapes = [tuple(a.shape) for a in arrays]
     if name in ("matmul", "mm", "bmm", "mv"):
-        return _matmul_error(*shapes)
+        return _matmul_error(shapes, user_names(arrays))
     if name in ("addmm", "addmv", "baddbmm") and shapes[1][-1] != shapes[2][-2:][0]:
-        return _matmul_error(*shapes[1:])
+        return _matmul_error(shapes[1:], user_names(arrays[1:]))
     if name in ("addmm", "addmv", "baddbmm"):
         last = shapes[1][:-1] + (shapes[2][-1:] if len(shapes[2]) > 1 else ())
         return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
@@ -441,29 +441,32 @@ def broadcastable(s: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return all(m == n or 1 in (m, n) for m, n in zip(s[::-1], other[::-1], strict=False))
 
 
-def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
+def _matmul_error(shapes: Sequence[tuple[int, ...]], called: Sequence[str | None]) -> Exception:
+    """The error for a product of two arrays of these shapes, with the user's names for them."""
+    (x, y), (left, right) = shapes, called
+    left, right = left or "left", right or "right"
     if not x or not y:
         return ShapeError(
             "both arguments to matmul need to be at least 1D, but they are "
             f"{len(x)}D and {len(y)}D.",
-            fix="x * y",
+            fix="* instead of @",
         )
     inner = y[-2] if len(y) > 1 else y[0]
     if x[-1] == inner:
         return ShapeError(
-            f"x @ y: x is {x} and y is {y}: the axes before the last two must be equal, or 1, so that "
-            "they can be broadcast."
+            f"{left} @ {right}: {left} is {x} and {right} is {y}: the axes before the last two must be equal, "
+            "or 1, so that they can be broadcast."
         )
     fix = None
     if len(y) > 1 and x[-1] == y[-1]:
-        fix = "y.T" if len(y) == 2 else "y.mT"
+        fix = f"{left} @ {right}.{'T' if len(y) == 2 else 'mT'}"
     elif len(x) > 1 and x[-2] == inner:
-        fix = "x.T" if len(x) == 2 else "x.mT"
-    shapes = "" if len(x) == len(y) == 2 else f", of shapes {x} and {y},"
+        fix = f"{left}.{'T' if len(x) == 2 else 'mT'} @ {right}"
+    sizes = "" if len(x) == len(y) == 2 else f", of shapes {x} and {y},"
     words = _product_message(x, y)
     return ShapeError(
-        f"{words}{' In' if words.endswith('.') else ': in'} x @ y{shapes} the last axis of x ({x[-1]}) "
-        f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
+        f"{words}{' In' if words.endswith('.') else ': in'} {left} @ {right}{sizes} the last axis of {left} "
+        f"({x[-1]}) must match the {'second-to-last' if len(y) > 1 else 'only'} axis of {right} ({inner}).",
         fix=fix,
     )
 
