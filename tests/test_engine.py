@@ -381,6 +381,10 @@ def test_backward_starts_from_scalars_or_with_a_gradient():
         (x * 2).backward()
     with pytest.raises(NoGradient, match="does not require grad and does not have a grad_fn"):
         minigrad.tensor(1.0).backward()
+    with pytest.raises(NoGradient, match="outside of no_grad\\(\\) and without detach"):
+        x.sum().detach().backward()
+    with pytest.raises(NoGradient, match="its dtype is minigrad.int64, and only floating point"):
+        x.argmax().backward()
     with pytest.raises(RuntimeError, match="Mismatch in shape"):
         (x * 2).backward(minigrad.ones(3))
 

@@ -192,11 +192,22 @@ def root_of(z: Any) -> Node | AccumulateGrad:
         raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
     if z.node is None:
         raise NoGradient(
-            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
-            "this tensor was computed from requires a gradient. To fix it, make the inputs with "
-            "requires_grad=True, and compute outside of no_grad()."
+            f"element 0 of tensors does not require grad and does not have a grad_fn: {_why_no_node(z)}"
         )
     return z.node
+
+
+def _why_no_node(z: Tensor) -> str:
+    """Why nothing was recorded for z, and how to fix it."""
+    if z.array.dtype.kind in "biu":
+        return (
+            f"its dtype is {z.dtype}, and only floating point numbers have gradients. Comparisons, argmax and "
+            "int() give such tensors. To fix it, start from the values that they were computed from."
+        )
+    return (
+        "no operation that led to it was recorded. To fix it, make the inputs with requires_grad=True, and "
+        "compute outside of no_grad() and without detach() or .data."
+    )
 
 
 def _reshape_fix(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
