@@ -159,15 +159,16 @@ def compare_in(
             )
     if isinstance(z, Tensor) and isinstance(gradient, list | tuple):
         gradient = tensor(gradient, dtype=z.dtype)
-    theirs = _from_the_tape(z, [x for _, x, _ in named], gradient)
+    called = _name_of(z, namespace) or "the tensor"
+    theirs = _from_the_tape(z, called, [x for _, x, _ in named], gradient)
     rights = [right for right, _ in theirs]
     exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
     rows = []
     for (name, x, mine), (right, note) in zip(named, theirs, strict=True):
         if right is None:
             raise NoGradient(
-                f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
-                f"If {name} was assigned again after z was computed, compute z again."
+                f"compare: {called} does not depend on {name}, so its gradient is None (not zeros). "
+                f"If {name} was assigned again after {called} was computed, compute {called} again."
             )
         if not isinstance(z, Tensor):
             mine, right = (
@@ -253,7 +254,9 @@ def _row(
     return CompareRow(**vars(d), name=name, shape=shape, note=note, diagnosis=found)
 
 
-def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[Any, str]]:
+def _from_the_tape(
+    z: Any, called: str, tensors: list[Any], gradient: object
+) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
     if not isinstance(z, tensor_kinds()):
         raise TypeError(
@@ -262,8 +265,8 @@ def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[A
         )
     if not z.requires_grad:
         raise NoGradient(
-            "compare: z does not require a gradient, so there is no tape to compare with. "
-            "To fix it, make an input with requires_grad=True and compute z again, outside no_grad."
+            f"compare: {called} does not require a gradient, so there is no tape to compare with. To fix "
+            f"it, make an input with requires_grad=True and compute {called} again, outside no_grad."
         )
     grads = _gradients(z, tensors, gradient)
     if grads is not None:
@@ -271,9 +274,8 @@ def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[A
     left = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
     if any(right is None for right in left):
         raise BackwardTwice(
-            "compare: an earlier backward() has freed the graph of z, and left no .grad to compare "
-            "with. To fix it, compute z again, or write  z.backward(retain_graph=True)  before "
-            "comparing."
+            f"compare: an earlier backward() has freed the graph of {called}, and left no .grad to compare "
+            f"with. To fix it, compute {called} again, or write  backward(retain_graph=True)  before comparing."
         )
     return [(right, FREED) for right in left]
 
@@ -305,12 +307,15 @@ def _nothing_kept(z: Tensor) -> Iterator[None]:
             plan.keep = keep
 
 
+def _name_of(x: object, namespace: Mapping[str, Any]) -> str | None:
+    """The name of a value in the namespace, if it has one that does not begin with _."""
+    return next((n for n, value in namespace.items() if value is x and n[:1] != "_"), None)
+
+
 def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     """The name and the tensor for a key of the mapping."""
     if isinstance(key, tensor_kinds()):
-        names = [name for name, value in namespace.items() if value is key]
-        public = [name for name in names if not name.startswith("_")]
-        return (public[0] if public else "(no name)"), key
+        return _name_of(key, namespace) or "(no name)", key
     if not isinstance(key, str):
         raise TypeError(f"compare: {key!r} is neither a Tensor nor the name of one.")
     found = namespace.get(key)
