@@ -477,6 +477,28 @@ def test_a_call_that_does_not_fit_is_an_error_of_the_users_line(shell, capsys, c
         assert inside not in shown
 
 
+@pytest.mark.parametrize(
+    "cell, meant",
+    [
+        ("x1.sum().bakward()", "backward"),
+        ("minigrad.nn.Linaer(2, 1)", "Linear"),
+        ("minigrad.reluu(x1)", "relu"),
+        ("weights = x1\nwieghts * 2", "weights"),
+        ("def f(first):\n    return frist\nf(x1)", "first"),
+        ("%%autograd t\nnumbers = x1 * 2\nnubmers.sum()", "numbers"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_nearest(shell, capsys, cell, meant):
+    assert f"Did you mean {meant}?" in frames(shell, capsys, cell)
+
+
+@pytest.mark.parametrize("cell", ["np.zeros(2)", "x1.grad.zero_()", "minigrad.stft"])
+def test_no_name_is_offered_where_none_is_near(shell, capsys, cell):
+    shown = frames(shell, capsys, cell)
+
+    assert "Error" in shown and "Did you mean" not in shown
+
+
 def test_frames_of_the_learners_own_functions_stay(shell, capsys):
     shown = frames(shell, capsys, "x1.register_hook(lambda g: 1 / 0)\n(x1 * 2).sum().backward()")
 

@@ -381,13 +381,17 @@ def attribute(module: str, name: str) -> Any:
 
 def missing(module: str, name: str) -> NoReturn:
     """Raise AttributeError. If minigrad leaves the name out, the message says what to do instead."""
-    _raise_no_attribute(f"module {module!r}", name, _advice(module, name))
+    advice = _advice(module, name)
+    _raise_no_attribute(f"module {module!r}", name, advice, sys.modules.get(module))
 
 
-def _raise_no_attribute(owner: str, name: str, advice: str | None) -> NoReturn:
+def _raise_no_attribute(
+    owner: str, name: str, advice: str | None, module: ModuleType | None = None
+) -> NoReturn:
     message = f"{owner} has no attribute {name!r}"
-    if advice is not None:
-        message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
+    if advice is None:  # Python may offer the nearest name of the module
+        raise AttributeError(message, name=name, obj=module)
+    message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
 
 

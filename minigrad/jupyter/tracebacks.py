@@ -5,14 +5,19 @@ minigrad's own frames between that line and the `raise`; the message and all fra
 user's own functions stay. `%debug` then opens the user's frame, too. If PyTorch raises an error
 while we record, its frames are left out as well.
 
+IPython leaves out what Python says of a misspelled name, "Did you mean ...?", so we add it as a note.
+
 All frames stay if the error looks like a bug in minigrad itself, for example an AttributeError
 that was not raised by one of our `raise` statements. With `MINIGRAD_TRACEBACK=full` in the
 environment, all frames always stay.
 """
 
+import builtins
+import difflib
 import os
 import re
 import sysconfig
+from collections.abc import Iterable
 from dis import opmap
 from pathlib import Path
 from traceback import walk_tb
@@ -58,6 +63,8 @@ def _show(
     """IPython's handler: does the usual, with a shorter traceback."""
     shown: TracebackType | None = trace
     ran = not _is_in_a_cell(shell, error)
+    if (meant := _meant(error, trace)) and not hasattr(error, "__notes__"):
+        error.add_note(f"Did you mean {meant}?")
     if os.environ.get(VARIABLE) != "full":
         shown = users_traceback(error, trace)
         for earlier in _chain(error):
@@ -70,6 +77,22 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
     """Is this a SyntaxError in the cell itself? The line says all; no code has run."""
     cells = getattr(shell.compile, "_filename_map", {})
     return isinstance(error, SyntaxError) and error.filename in cells
+
+
+def _meant(error: BaseException, trace: TracebackType) -> str | None:
+    """The name that is nearest to a misspelled variable or attribute, if one is near.
+
+    An AttributeError of our own says what it has to say.
+    """
+    known: Iterable[str] = ()
+    if isinstance(error, NameError):
+        *_, (frame, _) = walk_tb(trace)
+        known = (*frame.f_locals, *frame.f_globals, *vars(builtins))
+    elif isinstance(error, AttributeError) and str(error).endswith(f"attribute {error.name!r}"):
+        known = dir(error.obj)
+    name = getattr(error, "name", None) or ""
+    near = difflib.get_close_matches(name, [n for n in known if n[:1] != "_"], n=1, cutoff=0.7)
+    return near[0] if near else None
 
 
 def _chain(error: BaseException) -> list[BaseException]:
