@@ -209,6 +209,7 @@ def test_a_tape_takes_no_name_that_something_else_has(shell, capsys, name, what,
 
     assert shell.user_ns.get(name) is before
     assert shell.user_ns[bound] is shell.shown[0]
+    assert shell.shown[0].name == bound
     assert f"{name} is {what} and is not overwritten" in capsys.readouterr().err
 
 

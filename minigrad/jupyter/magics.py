@@ -171,6 +171,7 @@ class AutogradMagics(Magics):
                 file=sys.stderr,
             )
         self.shell.user_ns[name] = tape
+        tape.name = name
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
         """The cell's code, with the user's line numbers, and its file name.
