@@ -26,15 +26,15 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, without importing grading."""
-        return [*super().list_commands(ctx), *GRADING]
+        return list(dict.fromkeys([*super().list_commands(ctx), *GRADING]))
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """The command with this name; grading is imported only for its own commands."""
-        if name not in GRADING:
-            return super().get_command(ctx, name)
-        from minigrad.grading.commands import app as grading
+        """The command with this name; grading is imported for its own commands, and for a misspelled one."""
+        if name not in self.commands:
+            from minigrad.grading.commands import app as grading
 
-        return typer.main.get_group(grading).get_command(ctx, name)
+            self.commands.update(typer.main.get_group(grading).commands)
+        return super().get_command(ctx, name)
 
 
 app = typer.Typer(

@@ -278,5 +278,12 @@ def answer_of(server, url, data=None, seconds=300):
     raise AssertionError(f"no answer from {url}; the server's status is {server.poll()}")
 
 
+def test_a_misspelled_command_is_answered_with_the_nearest():
+    done = minigrad("expor")
+
+    assert done.exit_code == 2
+    assert "Did you mean 'export'?" in done.output
+
+
 def test_the_commands_of_grading_are_those_of_its_module():
     assert set(GRADING) == set(typer.main.get_group(commands.app).commands)
