@@ -266,6 +266,19 @@ def test_two_runs_are_not_mixed(graded, tmp_path, tier):
         grade_class(folder, recording, bundle, tmp_path / "out", settings)
 
 
+@pytest.mark.parametrize("place", [".", "graded"])
+def test_results_are_not_written_among_the_submissions(author, submitted, place):
+    folder = submitted("full_by_the_formula")
+    before = sorted(folder.rglob("*"))
+
+    with pytest.raises(
+        BatchError, match="the folder of submissions.* choose another folder with  -o"
+    ):
+        grade_class(folder, *make_bundles(author), folder / place)
+
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_two_runs_cannot_write_to_one_folder_at_once(author, submitted, tmp_path):
     folder = submitted("full_by_the_formula")
 

@@ -144,8 +144,15 @@ def record_submissions(
 ) -> list[tuple[Recorded, AnswersDocument]]:
     """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
-    Raises BatchError if OUT contains another run, NoSandbox or NoSubmissions.
+    Raises BatchError if OUT contains another run or is among the submissions, NoSandbox or NoSubmissions.
     """
+    submitted = source / "submitted"
+    place = submitted if submitted.is_dir() else source
+    if out.resolve().is_relative_to(place.resolve()):
+        raise BatchError(
+            f"{out} is in {place}, the folder of submissions, where its files would look like submissions. To fix "
+            "it, choose another folder with  -o."
+        )
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as stack:
         found = submissions_in(source, recording.name, Path(unpacked))
         try:
