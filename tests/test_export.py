@@ -77,7 +77,7 @@ def test_an_assignment_that_canvas_does_not_know_is_a_new_column(graded, tmp_pat
     "to, text, said",
     [
         ("canvas", CANVAS.replace("2.0", "3.0"), "ps1 has 3.0 points in this file, but 2 here."),
-        ("canvas", MOODLE.format(of="2"), "it has no column ID. To fix it"),
+        ("canvas", MOODLE.format(of="2"), "and name it:  minigrad export canvas --roster FILE"),
         ("moodle", MOODLE.format(of='"100,00"'), "ps1 has 100,00 points in this file, but 2 here."),
         ("moodle", "Full name\n", "names no student"),
         ("moodle", None, "To fix it, name the file that it exported:  minigrad export moodle"),
@@ -141,7 +141,6 @@ def test_an_exact_id_gets_its_mark_in_an_lms_whatever_others_are_called(tmp_path
     assert [row["Grade"] for row in rows_of(path)] == ["2"] and absent == ["ADA"]
 
 
-@pytest.mark.filterwarnings("ignore::Warning")  # of nbgrader's own
 def test_nbgrader_s_database_gets_the_points_of_each_question_and_keeps_its_own(
     graded, tmp_path, monkeypatch
 ):

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -116,7 +117,8 @@ def write_marks(
         if path.suffix == ".csv":
             write_table(path, nbgrader_table(marks))
         else:
-            update_nbgrader(marks, path)
+            with warnings.catch_warnings(action="ignore"):  # of nbgrader's own
+                update_nbgrader(marks, path)
         return path, []
     if roster is None:
         raise GradebookError(
@@ -155,8 +157,8 @@ def canvas_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
     names = rows[0][0].names
     if "ID" not in names:
         raise GradebookError(
-            f"{rows[0][0].path} is not a Canvas gradebook: it has no column ID. To fix it, take the file of "
-            "*Grades, Export Entire Gradebook*."
+            f"{rows[0][0].path} is not a Canvas gradebook: it has no column ID. To fix it, export one in Canvas "
+            "(Grades, Export Entire Gradebook), and name it:  minigrad export canvas --roster FILE"
         )
     kept = [k for k, name in enumerate(names) if name in CANVAS]
     header = re.compile(rf"{re.escape(marks.name)}( \(\d+\))?")
