@@ -350,6 +350,14 @@ def test_no_submission_hides_another_whose_name_looks_numbered():
     ]  # fmt: skip
 
 
+def test_a_note_that_several_answers_have_is_written_once(tmp_path):
+    questions = [a_question(name, notes=["np: not yours", name]) for name in ("a", "b")]
+
+    write_reports(gradebook_of("ps1", [[a_grade("ada", *questions)]]), tmp_path)
+
+    assert rows_of(tmp_path / "gradebook.csv")[0]["note"] == "np: not yours; a; b"
+
+
 def test_points_are_exact_decimals(tmp_path):
     tenths = a_grade("ada", a_question("a", 0.1, 0.1), a_question("b", 0.2, 0.2))
 
@@ -1359,13 +1367,19 @@ def test_a_second_question_under_a_heading_is_titled_by_its_task():
         ("code", "a1", ""),
         ("markdown", "t2", "Write `middle(x)`, the mean.\n\nIt is easy."),
         ("code", "a2", ""),
+        ("markdown", "m1", "YOUR ANSWER HERE"),
         ("markdown", "t3", "## Compare\n\nIn the cells below."),
     ]
     asked = [SimpleNamespace(id="one", answers=["a1"]), SimpleNamespace(id="two", answers=["a2"])]
-    manual = [SimpleNamespace(id="three", cell="t3")]
+    manual = [SimpleNamespace(id="why", cell="m1"), SimpleNamespace(id="three", cell="t3")]
     cells = [{"kind": k, "id": i, "source": s} for k, i, s in cells]
     recording = SimpleNamespace(questions=asked, manual=manual, cells=cells)
 
     titles = titles_of(recording)
 
-    assert titles == {"one": "The cube", "two": "Write middle(x), the mean.", "three": "Compare"}
+    assert titles == {
+        "one": "The cube",
+        "two": "Write middle(x), the mean.",
+        "why": "The cube",
+        "three": "Compare",
+    }

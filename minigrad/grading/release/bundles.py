@@ -146,17 +146,18 @@ Bundles = tuple[Recording, Judge]
 def titles_of(recording: Recording) -> dict[str, str]:
     """Map each question to the heading above its answer in the student's notebook.
 
-    A second question under the same heading is titled with the first line of its task.
+    A second question under the same heading is titled with the first line of its task, if it has one.
     """
     places = {q.answers[0]: q.id for q in recording.questions if q.answers}
     places |= {q.cell: q.id for q in recording.manual}
     titles: dict[str, str] = {}
-    title = ""
+    title = heading = ""
     for cell in recording.cells:
         found = HEADING.findall(cell["source"]) if cell["kind"] == "markdown" else []
-        title = found[-1] if found else title
+        if found:
+            title = heading = found[-1]
         if cell["id"] in places:
-            titles[places[cell["id"]]] = title
+            titles[places[cell["id"]]], title = title, heading
         elif cell["kind"] == "markdown" and cell["source"].strip() and not found:
             if title in titles.values():
                 first = cell["source"].strip().splitlines()[0].replace("`", "")

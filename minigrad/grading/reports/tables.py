@@ -71,11 +71,11 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
 
 
 def _notes(row: GradebookRow) -> list[str]:
-    """All notes on a student's work."""
+    """All notes on a student's work; one that several answers have, once."""
     of_grades = [note for grade in row.grades for note in grade["notes"]]
     of_marks = [f"{mark.column.id}: {mark.note}" for mark in row.marks if mark.note]
     of_answers = [note for mark in row.marks if mark.grade for note in mark.grade["notes"]]
-    return [*row.notes, *of_marks, *of_grades, *of_answers]
+    return list(dict.fromkeys([*row.notes, *of_marks, *of_grades, *of_answers]))
 
 
 def gradescope_results(row: GradebookRow) -> dict[str, object]:
