@@ -210,6 +210,10 @@ def test_an_answer_that_is_graded_by_hand_is_replaced_too(tmp_path):
     [
         (new_code_cell("x = 2 # SOLUTION", id="c"), 'is a solution region, .*"solution": true'),
         (new_code_cell("# HIDDEN\nassert 1", id="c"), 'there are hidden tests, .*"grade": true'),
+        (
+            new_code_cell("# HIDDEN", id="1f", metadata={"nbgrader": {"grade_id": "c"}}),
+            "there are hidden tests",
+        ),
         (new_raw_cell("# BEGIN QUESTION\nname: q1", id="c"), "a raw cell with otter's '# BEGIN QU"),
         (
             new_raw_cell("# BEGIN SOLUTION", id="c"),

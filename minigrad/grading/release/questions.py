@@ -139,8 +139,8 @@ def declared_manual(notebook: student.Notebook, name: str) -> list[ManualQuestio
     found = []
     for number, cell in enumerate(notebook.cells, 1):
         if student.is_manual(cell):
-            settings, identity = student.metadata_of(cell, "nbgrader"), _id_of(cell)
-            points, where = settings.get("points"), f"{name}, cell {number} (id {cell.id})"
+            settings, identity = student.metadata_of(cell, "nbgrader"), student.known_as(cell)
+            points, where = settings.get("points"), f"{name}, cell {number} (id {identity})"
             if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
                 raise QuestionError(
                     f"{where}: a person marks it, and its points are {points!r}. To fix it, write a number "
@@ -149,11 +149,6 @@ def declared_manual(notebook: student.Notebook, name: str) -> list[ManualQuestio
             _check_id(identity, where)
             found.append(ManualQuestion(identity, points, cell.id, bool(settings.get("task"))))
     return found
-
-
-def _id_of(cell: student.Notebook) -> str:
-    """A question's name in reports: nbgrader's grade_id, or else the cell's id."""
-    return str(student.metadata_of(cell, "nbgrader").get("grade_id") or cell.id)
 
 
 def _check_id(identity: str, where: str) -> None:
@@ -184,7 +179,7 @@ def declared(notebook: student.Notebook, name: str) -> list[GradedQuestion]:
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
         if _is_graded(cell) and declaration:
-            where = f"{name}, cell {position + 1} (id {cell.id})"
+            where = f"{name}, cell {position + 1} (id {student.known_as(cell)})"
             placed = _placed(declaration, notebook, start, position, where)
             questions.append(_checked(placed, where))
             start = position + 1
@@ -201,7 +196,7 @@ def unasked(notebook: student.Notebook, questions: list[GradedQuestion]) -> list
     for cell in notebook.cells:
         points = student.metadata_of(cell, "nbgrader").get("points") or 0
         if _is_graded(cell) and cell.id not in covered and points:
-            found.append((_id_of(cell), points))
+            found.append((student.known_as(cell), points))
     return found
 
 
@@ -243,7 +238,7 @@ def _placed(
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
     cell = notebook.cells[position]
     return {
-        "id": _id_of(cell),
+        "id": student.known_as(cell),
         "points": student.metadata_of(cell, "nbgrader").get("points", 1),
         "answers": [*needs, *own],
         "given": given,

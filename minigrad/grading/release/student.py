@@ -162,7 +162,7 @@ def _check_author(notebook: Notebook, name: str) -> None:
     grade_ids = [metadata_of(cell, "nbgrader").get("grade_id") for cell in notebook.cells]
     _refuse_duplicates([i for i in grade_ids if i is not None], "grade_id", name)
     for number, cell in enumerate(notebook.cells, 1):
-        where = f"{name}, cell {number} (id {cell.id})"
+        where = f"{name}, cell {number} (id {known_as(cell)})"
         code = cell.cell_type == "code"
         if cell.cell_type == "raw" and re.match(r"#\s*(BEGIN|END) [A-Z]+\s*$", _first(cell.source)):
             raise CellMetadataError(
@@ -215,7 +215,7 @@ def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     telling = {squeezed(line): (line, number) for line, number in solution_lines(author)}
     places = [("in the metadata of the notebook", "", _squeezed_json(student.metadata))]
     for number, cell in enumerate(student.cells, 1):
-        where = f"in cell {number} (id {cell.id}), outside the markers"
+        where = f"in cell {number} (id {known_as(cell)}), outside the markers"
         beside = {k: v for k, v in cell.items() if k != "source"}
         places.append((where, squeezed(cell.source), _squeezed_json(beside) + _attached(cell)))
     for where, text, rest in places:
@@ -272,6 +272,11 @@ def metadata_of(cell: Notebook, key: str) -> dict[str, Any]:
     """The "nbgrader" or "minigrad" part of a cell's metadata."""
     found: dict[str, Any] = cell.metadata.get(key, {})
     return found
+
+
+def known_as(cell: Notebook) -> str:
+    """What messages and reports call a cell: nbgrader's grade_id, which its author chose, or else the cell's id."""
+    return str(metadata_of(cell, "nbgrader").get("grade_id") or cell.id)
 
 
 def is_answer(cell: Notebook) -> bool:
