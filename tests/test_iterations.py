@@ -128,7 +128,7 @@ def test_each_iteration_is_a_box_that_opens_into_its_own_picture(long_loop):
     titles = [g.title for g in found.groups if g.kind == "iteration"]
     views = {v.id: v for v in found.views}
 
-    assert titles == [f"step {iteration.number} of 60" for iteration in found.iterations]
+    assert titles == [f"iteration {iteration.number} of 60" for iteration in found.iterations]
     assert {iteration.group for iteration in found.iterations} <= {*views["root"].boxes}
     inside = [found.node(key).label for key in views[found.iterations[-1].group].boxes]
     assert "w v59" in inside and "w v60" in inside and len(inside) < 10
@@ -173,9 +173,9 @@ def test_a_short_loop_by_hand_has_iterations_and_is_folded_if_they_are_large():
 
     assert [i.number for i in found.iterations] == [1, 2, 3] and found.views[0].folded
     assert [g.title for g in found.groups if g.kind == "iteration"] == [
-        "step 1 of 3",
-        "step 2 of 3",
-        "step 3 of 3",
+        "iteration 1 of 3",
+        "iteration 2 of 3",
+        "iteration 3 of 3",
     ]
 
 

@@ -940,7 +940,9 @@ def test_a_badge_marks_where_the_first_nan_of_each_pass_was_made():
     assert tape.shown().node(backward["node"]).title == "RsqrtBackward0 of roots"
     assert "first NaN made here" in tape.svg() and "first NaN of backward 1 made here" in tape.svg()
     assert "first NaN made here" not in tape.svg(step=0)
-    assert "first NaN made (line" in tape.text() and "first NaN of backward 1 made" in tape.text()
+    assert (
+        "first NaN: made by " in tape.text() and "first NaN of backward 1: made by " in tape.text()
+    )
     made = [step for step in tape.steps() if step.makes]
     assert "makes     NaN, though none came in" in repr(made[0])
 

@@ -443,7 +443,7 @@ def test_a_lecture_is_large_light_and_follows_the_current_node(opened):
 def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iteration(opened):
     page = opened(cases.training())
     label = page.locator(".mg-iterations .mg-where")
-    assert "step 1 of 2, loss 9" in label.inner_text()
+    assert label.inner_text() == "1 of 2, loss 9"
     after = page.locator(".mg-node[aria-label^='w v1,']")
     assert "not computed yet" in after.get_attribute("aria-label")
 
@@ -457,7 +457,7 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     page.keyboard.press("n")
     assert "0.1 → 0.05" in page.locator(".mg-changes").inner_text()
     page.keyboard.press("n")  # zero_grad of the next iteration
-    assert "step 2 of 2" in label.inner_text() and "step 2 of 2" in page.locator(".mg-crumbs").inner_text()  # fmt: skip
+    assert "2 of 2" in label.inner_text() and "iteration 2 of 2" in page.locator(".mg-crumbs").inner_text()  # fmt: skip
     page.locator(".mg-iteration").fill("0")
     assert "step 1/" in page.locator(".mg-bar .mg-where").first.inner_text()
     assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1

@@ -78,8 +78,8 @@ def fold_document(
 
 
 def iteration_title(iteration: Iteration) -> str:
-    """The title of an iteration: "step 3 of 500"."""
-    return f"step {iteration.number} of {iteration.of}"
+    """The title of an iteration: "iteration 3 of 500"."""
+    return f"iteration {iteration.number} of {iteration.of}"
 
 
 @dataclass

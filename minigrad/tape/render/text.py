@@ -124,7 +124,7 @@ def text(document: doc.Document) -> str:
             what = f"{node.label} = {node.expression}" if step.event == "op" else node.title
             which = f" of backward {step.pass_}" if step.pass_ else ""
             parts.append(
-                f"first {step.first}{which} made{_line(document, node.code)}: {short(what)}"
+                f"first {step.first}{which}: made by {short(what)}{_line(document, node.code)}"
             )
     if document.error is not None:
         message = clean(document.error.text.splitlines()[0])

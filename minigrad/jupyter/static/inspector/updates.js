@@ -57,7 +57,7 @@ const Iterations = (Base) => class extends Base {
   }
   aboutIteration(i) {
     const t = this.tape.iterations[i];
-    return `step ${t.number} of ${t.of}${t.loss === undefined || t.loss === null ? "" : `, loss ${this.tape.words(t.loss)}`}`;
+    return `${t.number} of ${t.of}${t.loss === undefined || t.loss === null ? "" : `, loss ${this.tape.words(t.loss)}`}`;
   }
   iterationBar() {
     const { iterations } = this.tape, many = iterations.at(-1)?.of ?? 0;
