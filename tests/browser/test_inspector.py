@@ -458,6 +458,9 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     assert "0.1 → 0.05" in page.locator(".mg-changes").inner_text()
     page.keyboard.press("n")  # zero_grad of the next iteration
     assert "2 of 2" in label.inner_text() and "iteration 2 of 2" in page.locator(".mg-crumbs").inner_text()  # fmt: skip
+    page.keyboard.press("Home")  # before all iterations
+    assert label.inner_text() == "1 of 2, loss 9"
+    assert "iteration 1 of 2" in page.locator(".mg-crumbs").inner_text()
     page.locator(".mg-iteration").fill("0")
     assert "step 1/" in page.locator(".mg-bar .mg-where").first.inner_text()
     assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1

@@ -35,8 +35,8 @@ function updateDetails(ui, d) {
 
 /** Navigation between iterations. */
 const Iterations = (Base) => class extends Base {
-  /** The index of the iteration that a step belongs to; -1 if there is none. */
-  iterationAt(step) { return this.tape.iterations.findIndex((t) => t.step <= step && step <= t.until); }
+  /** The index of the iteration that a step belongs to; before the first iteration, 0; after and between them, -1. */
+  iterationAt(step) { return this.tape.iterations.findIndex((t, i) => (i === 0 || t.step <= step) && step <= t.until); }
   goIteration(i) {
     const iteration = this.tape.iterations[i];
     if (!iteration) return;
