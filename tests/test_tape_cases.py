@@ -601,6 +601,9 @@ def test_hidden_slips_are_named_by_the_check():
         tape.check(strict=True, b=[1.0, 2.0, 3.0])
     with pytest.raises(KeyError, match="no leaf 'w'"):
         tape.check(w=1.0)
+    for nothing, said in ((None, "is None"), ("4", "is of type str"), (abs, "is of type builtin")):
+        with pytest.raises(TypeError, match=f"an array of numbers, and this {said}"):
+            tape.check(b=nothing)
 
 
 def test_a_check_before_any_gradient_says_what_to_do():

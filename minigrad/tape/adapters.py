@@ -65,8 +65,15 @@ def numbers_of(x: Any) -> Array:
 
 
 def double_of(mine: Any) -> Array:
-    """A hand-derived gradient, a tensor of either engine or numbers, as an array in float64."""
-    return numbers_of(mine).astype(np.float64)
+    """A hand-derived gradient, a tensor of either engine or numbers, as an array in float64.
+
+    Raises TypeError for anything else, such as the None of a function without a return.
+    """
+    array = numbers_of(mine)
+    if array.dtype.kind not in "fiub":
+        given = "None" if mine is None else f"of type {type(mine).__name__}"
+        raise TypeError(f"a gradient is a number or an array of numbers, and this is {given}.")
+    return array.astype(np.float64)
 
 
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
