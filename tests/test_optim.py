@@ -597,7 +597,7 @@ def test_explain_answers_the_four_questions():
     assert row.wrote == 1 == w._version
     text = str(report)
     assert "SGD holds 2 tensors in 1 group" in text and hex(id(w)) in text
-    assert "in place, version 0 -> 1" in text and "Its `variable` is w itself: True" in text
+    assert "in place, version 0 -> 1" in text and "node.variable is w: True" in text
     assert report.ok and "<table" in report._repr_html_()
 
 

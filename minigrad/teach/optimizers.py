@@ -242,7 +242,7 @@ def _what_fills_grad(row: ParameterRow) -> str:
         return f"No backward pass from this loss: {row.name} is not on its tape, and {row.name}.grad {left}."
     return (
         f"The tape ends at {row.name} with an AccumulateGrad node. backward gives it the gradient, and it "
-        f"adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
+        f"adds that to {row.name}.grad. node.variable is {row.name}: {row.same}."
     )
 
 
