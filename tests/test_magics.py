@@ -493,11 +493,16 @@ def test_a_misspelled_name_is_answered_with_the_nearest(shell, capsys, cell, mea
     assert f"Did you mean {meant}?" in frames(shell, capsys, cell)
 
 
-@pytest.mark.parametrize("cell", ["np.zeros(2)", "x1.grad.zero_()", "minigrad.stft"])
+@pytest.mark.parametrize("cell", ["np.zeros(2)", "%%autograd t\nprediction.check()"])
+def test_a_variable_that_is_nowhere_may_be_in_a_cell_that_has_not_run(shell, capsys, cell):
+    assert "Have you run the cell that defines it?" in frames(shell, capsys, cell)
+
+
+@pytest.mark.parametrize("cell", ["x1.grad.zero_()", "minigrad.stft"])
 def test_no_name_is_offered_where_none_is_near(shell, capsys, cell):
     shown = frames(shell, capsys, cell)
 
-    assert "Error" in shown and "Did you mean" not in shown
+    assert "Error" in shown and "you" not in shown
 
 
 def test_frames_of_the_learners_own_functions_stay(shell, capsys):

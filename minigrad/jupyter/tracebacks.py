@@ -5,7 +5,8 @@ minigrad's own frames between that line and the `raise`; the message and all fra
 user's own functions stay. `%debug` then opens the user's frame, too. If PyTorch raises an error
 while we record, its frames are left out as well.
 
-IPython leaves out what Python says of a misspelled name, "Did you mean ...?", so we add it as a note.
+IPython leaves out what Python says of a misspelled name, "Did you mean ...?", so we add it as a note. If no
+name is near, a cell may not have been run.
 
 All frames stay if the error looks like a bug in minigrad itself, for example an AttributeError
 that was not raised by one of our `raise` statements. With `MINIGRAD_TRACEBACK=full` in the
@@ -63,8 +64,8 @@ def _show(
     """IPython's handler: does the usual, with a shorter traceback."""
     shown: TracebackType | None = trace
     ran = not _is_in_a_cell(shell, error)
-    if (meant := _meant(error, trace)) and not hasattr(error, "__notes__"):
-        error.add_note(f"Did you mean {meant}?")
+    if (remedy := _remedy(shell, error, trace)) and not hasattr(error, "__notes__"):
+        error.add_note(remedy)
     if os.environ.get(VARIABLE) != "full":
         shown = users_traceback(error, trace)
         for earlier in _chain(error):
@@ -79,20 +80,22 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
     return isinstance(error, SyntaxError) and error.filename in cells
 
 
-def _meant(error: BaseException, trace: TracebackType) -> str | None:
-    """The name that is nearest to a misspelled variable or attribute, if one is near.
+def _remedy(shell: Any, error: BaseException, trace: TracebackType) -> str | None:
+    """What to do about a variable or attribute that does not exist: the nearest name, if one is near.
 
     An AttributeError of our own says what it has to say.
     """
     known: Iterable[str] = ()
+    name, otherwise = getattr(error, "name", None) or "", None
     if isinstance(error, NameError):
         *_, (frame, _) = walk_tb(trace)
         known = (*frame.f_locals, *frame.f_globals, *vars(builtins))
-    elif isinstance(error, AttributeError) and str(error).endswith(f"attribute {error.name!r}"):
+        if name and frame.f_globals is shell.user_ns:
+            otherwise = "Have you run the cell that defines it?"
+    elif isinstance(error, AttributeError) and str(error).endswith(f"attribute {name!r}"):
         known = dir(error.obj)
-    name = getattr(error, "name", None) or ""
     near = difflib.get_close_matches(name, [n for n in known if n[:1] != "_"], n=1, cutoff=0.7)
-    return near[0] if near else None
+    return f"Did you mean {near[0]}?" if near else otherwise
 
 
 def _chain(error: BaseException) -> list[BaseException]:
