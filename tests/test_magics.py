@@ -129,6 +129,12 @@ def test_a_syntax_error_is_the_users_and_shows_no_tape(shell, capsys, line):
     assert shell.shown == []
 
 
+def test_a_cell_that_stops_before_it_records_anything_says_both(shell):
+    run(shell, "%%autograd\nraise ValueError")
+
+    assert "no operation on a tensor ran; the code stopped with ValueError" in shell.shown[0].text()
+
+
 def test_a_cell_that_records_nothing_says_so(shell):
     run(shell, "%%autograd\nu = 3 + 4")
 
@@ -517,6 +523,18 @@ def test_in_a_recorded_cell_the_line_of_the_magic_is_not_shown(shell, capsys):
 
     assert "----> 3 y.backward()" in shown
     assert "run_cell_magic" not in shown
+
+
+@pytest.mark.parametrize(
+    "line", ["raise KeyboardInterrupt", "x1.register_hook(interrupt); (x1 * 2).sum().backward()"]
+)
+def test_a_cell_that_is_stopped_ends_on_the_learners_line(shell, capsys, line):
+    run(shell, "def interrupt(g):\n    raise KeyboardInterrupt")
+    shown = frames(shell, capsys, f"%%autograd\ny = x1 * 2\n{line}")
+
+    assert "KeyboardInterrupt" in shown and "----> 3" in shown
+    assert "run_cell_magic" not in shown and "engine.py" not in shown
+    assert shell.shown[0].error is not None
 
 
 def test_a_mistake_of_minigrad_itself_is_shown_whole(shell, capsys, monkeypatch):

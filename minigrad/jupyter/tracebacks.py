@@ -32,7 +32,10 @@ from minigrad.core.errors import OTHER_ARGUMENTS
 
 VARIABLE = "MINIGRAD_TRACEBACK"
 
-_CAUGHT = (Exception,)  # IPython keeps this exact tuple, so we can recognize our handler
+_CAUGHT = (
+    Exception,
+    KeyboardInterrupt,
+)  # IPython keeps this exact tuple, so we can recognize our handler
 _OF_VALUES = (IndexError, ValueError, ArithmeticError, MemoryError)
 # Python's errors about a call with the wrong arguments. minigrad calls a user's module, hook or
 # function with what the user has passed, so these are about the user's code.
@@ -161,7 +164,7 @@ def _of_torch(file: str) -> bool:
 
 def _is_the_users(error: BaseException, entry: TracebackType) -> bool:
     """Is this error about the user's code, rather than a bug in minigrad?"""
-    if isinstance(error, OSError) or (
+    if isinstance(error, OSError | KeyboardInterrupt) or (
         isinstance(error, TypeError) and _OF_CALLS.search(str(error))
     ):
         return True

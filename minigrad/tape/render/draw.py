@@ -61,7 +61,11 @@ def headline(document: Document, folded: bool = False) -> tuple[str, str]:
     second += folding
     if document.error is not None:
         what = short(document.error.text.partition(":")[0])
-        second += "; the code stopped" + f" with {what}" * (f", then {what}" not in second)
+        second = (
+            second.removesuffix(".")
+            + "; the code stopped"
+            + f" with {what}" * (f", then {what}" not in second)
+        )
     return first, second
 
 
