@@ -796,6 +796,16 @@ def test_a_file_s_name_cannot_say_that_a_submission_was_not_run(of_people, tmp_p
     assert done.exit_code == 0 and "could not be run" not in done.output
 
 
+def test_how_to_mark_answers_is_said_below_their_number(of_people, tmp_path):
+    of_people.submit("ada", why="Because.")
+    write_files(tmp_path, "gradebook.toml", text="[extensions]\nzoe = 2\n")
+
+    done = grade(tmp_path, of_people.author)
+
+    assert "nothing: zoe\nanswers still to be marked" in done.output
+    assert "until then: 1\n    To mark them, run  minigrad mark" in done.output
+
+
 def test_a_student_whose_name_differs_only_in_case_takes_nothing_from_another(of_people, tmp_path):
     for student in ("ada", "ADA"):
         of_people.submit(student)

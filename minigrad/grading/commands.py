@@ -401,13 +401,13 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         "marks at the end of the CSV for a student or an answer that does not exist": [book.gone],
         "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
     }
-    for what, numbers in counted.items():
-        if sum(numbers):
-            typer.echo(f"{what}: {sum(numbers)}")
     if book.idle:
         typer.echo(
             one_line(f"extensions for students who handed in nothing: {', '.join(book.idle)}")
         )
+    for what, numbers in counted.items():
+        if sum(numbers):
+            typer.echo(f"{what}: {sum(numbers)}")
 
 
 class _Rate(progress.ProgressColumn):
