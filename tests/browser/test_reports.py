@@ -188,3 +188,6 @@ def test_pages_fit_a_narrow_screen_and_names_stay_in_one_piece(reports, browser)
     page.goto((reports / "overview.html").as_uri())
     row = page.locator(".scroll tr", has_text="rosa").bounding_box()
     assert row["height"] < 90
+    page.set_viewport_size({"width": 1100, "height": 844})
+    first = page.locator("h2", has_text="To look at by hand").locator("+ table td").first
+    assert first.bounding_box()["width"] >= 160  # wide enough for most names, beside a long reason
