@@ -79,6 +79,19 @@ def test_a_wrong_name_is_found_when_it_is_used(monkeypatch):
         display.chosen_mode()
 
 
+def test_a_notebook_shows_a_wrong_name_without_our_lines(monkeypatch, capsys):
+    shell = InteractiveShell.instance(colors="nocolor", config=NO_HISTORY)
+    try:
+        monkeypatch.setattr(minigrad, "display", "htlm")
+        shell.display_formatter.active_types = ["text/plain", "text/html"]
+        shell.display_formatter.format(minigrad.ones(2))
+    finally:
+        InteractiveShell.clear_instance()
+    shown = capsys.readouterr().out
+
+    assert shown.startswith("ValueError: minigrad.display is 'htlm'") and "line" not in shown
+
+
 # ------------------------------------------------------------------------------ tensors
 
 

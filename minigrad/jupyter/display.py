@@ -27,6 +27,13 @@ VARIABLE = "MINIGRAD_DISPLAY"
 _overrides: list[str] = []  # the modes set by `shown_as`, innermost last
 
 
+class WrongMode(ValueError):
+    """The name of a display mode is wrong. A notebook shows the message alone: the traceback is all ours."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"ValueError: {self}"]
+
+
 def chosen_mode() -> str:
     """The current display mode: "widget", "html", "svg" or "text", never "auto".
 
@@ -95,4 +102,4 @@ def _checked(wanted: Any, where: str) -> str:
     near = difflib.get_close_matches(str(wanted).lower(), MODES, n=1)
     remedy = f' Did you mean "{near[0]}"?' if near else ""
     names = ", ".join(f'"{name}"' for name in MODES)
-    raise ValueError(f"{where} is {wanted!r}. It must be one of {names}.{remedy}")
+    raise WrongMode(f"{where} is {wanted!r}. It must be one of {names}.{remedy}")
