@@ -14,7 +14,7 @@ its operations again, in float64, with one entry of the leaf slightly larger and
 Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
 backward pass. This uses no rules, so it checks the engine as well as the user. It fails if an
 operation cannot be applied again: because an operand was not recorded in full, or because a part
-was computed before the recording, by a user-defined Function, or was written in place through a
+was computed outside the recording, by a user-defined Function, or was written in place through a
 view. The error message gives the reason and the place.
 
 See also minigrad.compare, which uses the graph itself, and minigrad.autograd.gradcheck, which calls
@@ -315,7 +315,7 @@ class _Rerun:
         for k in path:
             entry, name = self.entries[k], self.names[k]
             if entry.kind == "before":
-                raise self._cannot(f"{name} was computed before the recording began")
+                raise self._cannot(f"{name} was computed outside the recording")
             if entry.through is not None:
                 raise self._cannot(f"{name} was written to in place through a view of it")
             if entry.op_call is None:

@@ -85,7 +85,7 @@ class Sizes:
             return f"written by {short(node.updated)}"
         if node.kind == "leaf":
             return "leaf, requires_grad" if node.requires_grad else "leaf"
-        return "made before the recording" if node.expression is None else short(node.expression)
+        return "made outside the recording" if node.expression is None else short(node.expression)
 
     def line(self, node: TapeNode) -> str:
         """The second row, right: the user's line, or the backward pass that computed the tensor.

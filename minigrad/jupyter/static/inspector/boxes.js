@@ -90,7 +90,7 @@ const Boxes = (Base) => class extends Base {
     if (n.program && n.kind === "leaf") return `${n.program.number}, ${n.program.role}`;
     if (n.updated) return `written by ${clean(n.updated)}`;
     if (n.kind === "leaf") return n.requires_grad ? "leaf, requires_grad" : "leaf";
-    return n.expression ? clean(n.expression) : "made before the recording";
+    return n.expression ? clean(n.expression) : "made outside the recording";
   }
 
   groupBox(id, [x, y, w, height]) {
