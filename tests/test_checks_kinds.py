@@ -131,6 +131,13 @@ def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_
         "3 is not what happens",
         "1 is not what happens",
     ]
+    for wrapped in ("2", [2], (2.0,)):
+        assert "is no number: leave out" in exercise.check({"two": wrapped}).rows[0].message
+    rows = exercise.check({"YES": True, "Two": 2}).rows
+    assert [row.message.partition("; ")[2] for row in rows] == [
+        "'Two' is not asked for",
+        "'YES' is not asked for",
+    ]
     for dots in ({}, {"two": ...}):
         rows = exercise.check({**dots, "yes": True}).rows
         assert [row.verdict for row in rows] == ["missing", "right"]

@@ -13,6 +13,7 @@ with the same keys. The right answers are not stored: each check runs the functi
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
@@ -88,6 +89,10 @@ class Facts(Written):
                 message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
                     message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
+                elif _wrapped(mine) is not None and isinstance(right, int | float):
+                    message = (
+                        f"{shortened(mine)} is no number: leave out the quotation marks or brackets"
+                    )
                 numbers = all(isinstance(value, int | float) for value in (mine, right))
                 verdict: Kind = "wrong value" if numbers else "wrong answer"
                 yield self.row(name, verdict, message, explained.get(name))
@@ -108,6 +113,16 @@ class Facts(Written):
                 found |= {name: mistake.diagnosis() for name in its[:1]}
                 left.difference_update(its)
         return found
+
+
+def _wrapped(mine: object) -> float | None:
+    """The number that was written as a string, or as a list or tuple of one; None if it is no such thing."""
+    with suppress(ValueError, TypeError):
+        if isinstance(mine, str):
+            return float(mine)
+        if isinstance(mine, list | tuple) and len(mine) == 1:
+            return float(mine[0])
+    return None
 
 
 def outcome(program: Callable[[], Any]) -> str:

@@ -15,6 +15,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from difflib import SequenceMatcher
 from functools import partial
 from html import escape
 from typing import Any
@@ -256,7 +257,12 @@ class Written(Question):
     def no_entry(self, name: str, answer: Mapping[Any, Any]) -> CheckRow:
         """The row for an entry that is missing or still has its dots; names one that is misspelled."""
         unknown = [key for key in answer if key not in self.parts()]
-        more = f"; {unknown[0]!r} is not asked for" if unknown else ""
+        near = max(
+            unknown,
+            key=lambda key: SequenceMatcher(None, repr(key).lower(), repr(name).lower()).ratio(),
+            default=None,
+        )
+        more = f"; {near!r} is not asked for" if unknown else ""
         return self.row(name, "missing", f"there is no answer for {name} yet{more}")
 
 
