@@ -364,7 +364,7 @@ def test_the_step_of_an_optimizer_writes_the_next_versions_and_ends_an_iteration
     assert found.steps[-1].text == (
         "optimizer.step() (SGD, lr 0.1) wrote to 2 parameters: net.weight v5 → v6, net.bias v5 → v6."
     )
-    assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "step 5 of 5"
+    assert [g.title for g in found.groups if g.kind == "iteration"][-1] == "iteration 5 of 5"
 
 
 def test_the_checks_of_a_distribution_are_not_on_the_tape():
