@@ -101,6 +101,16 @@ def test_a_last_expression_is_displayed_as_in_any_cell(shell, capsys):
     assert "Out[2]: 42" in capsys.readouterr().out
 
 
+def test_what_shows_the_value_of_a_cell_is_not_recorded(shell, capsys):
+    run(shell, "class Shown:\n    def __repr__(self): return f'{x1.sum() * 2}'")
+
+    for cell in ("x1 * 2\nShown()", "import asyncio\nx1 * 2\nawait asyncio.sleep(0, Shown())"):
+        run(shell, f"%%autograd\n{cell}")
+
+        assert "48.0" in capsys.readouterr().out
+        assert shell.shown[-1].text().startswith("tape: 1 operation,")
+
+
 def test_a_semicolon_silences_the_last_expression(shell, capsys):
     run(shell, "%%autograd\n40 + 2;")
 

@@ -202,20 +202,23 @@ class AutogradMagics(Magics):
         shell = self.shell
         spaces = (shell.user_global_ns, shell.user_ns) if copy is None else (copy, copy)
         show = show and shell.ast_node_interactivity.startswith("last")
-        codes = []
+        last = tree.body[-1] if show and tree.body else None
+        codes, values = [], list[Any]()
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             for node in tree.body:
-                if show and node is tree.body[-1] and isinstance(node, ast.Expr):
-                    # Compiled as "single", an expression's value is passed to the shell's display.
-                    codes.append(shell.compile(ast.Interactive([node]), file, "single"))
+                if node is last and isinstance(node, ast.Expr):
+                    codes.append(shell.compile(ast.Expression(node.value), file, "eval"))
                 else:
                     codes.append(shell.compile(ast.Module([node], []), file, "exec"))
         if any(code.co_flags & inspect.CO_COROUTINE for code in codes):
-            in_own_loop(_awaited(codes, spaces))
-            return
-        for code in codes:
-            recording.look_for_torch()  # the previous statement may have imported it
-            exec(code, *spaces)
+            in_own_loop(_awaited(codes, spaces, values))
+        else:
+            for code in codes:
+                recording.look_for_torch()  # the previous statement may have imported it
+                values.append(eval(code, *spaces))
+        if isinstance(last, ast.Expr):
+            with recording.unseen():
+                sys.displayhook(values[-1])
 
     @magic_arguments()
     @argument("name", nargs="*", help="the variable that holds the tape; default: the latest tape")
@@ -348,13 +351,17 @@ def _imports_torch(node: ast.AST) -> bool:
     return any(name.partition(".")[0] == "torch" for name in names)
 
 
-async def _awaited(codes: list[CodeType], spaces: tuple[dict[str, Any], dict[str, Any]]) -> None:
-    """Run the statements of a cell that awaits something."""
+async def _awaited(
+    codes: list[CodeType], spaces: tuple[dict[str, Any], dict[str, Any]], values: list[Any]
+) -> None:
+    """Run the statements of a cell that awaits something, and add their values to a list.
+
+    They are not returned: asyncio's Runner takes the repr of the result, which would be recorded.
+    """
     __tracebackhide__ = True
     for code in codes:
         result = eval(code, *spaces)
-        if code.co_flags & inspect.CO_COROUTINE:
-            await result
+        values.append(await result if code.co_flags & inspect.CO_COROUTINE else result)
 
 
 def in_own_loop(cell: Coroutine[None, None, None]) -> None:

@@ -16,7 +16,7 @@ recording there is no cost.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, nullcontext
 from traceback import walk_tb
 from types import TracebackType
 from typing import Any
@@ -98,6 +98,13 @@ class record:
             from minigrad.tape.torch import watching
 
             self._tape._torch = self._stack.enter_context(watching(self._tape._recorder))
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Within this block, nothing is recorded, such as what a notebook computes to show a value."""
+        torch = self._tape._torch
+        with modes.unobserved(), nullcontext() if torch is None else torch.unseen():
+            yield
 
     def __exit__(
         self,

@@ -239,6 +239,15 @@ def test_a_cell_runs_on_both_with_the_users_functions_and_copies_of_tensors(shel
     assert shell.run_line_magic("tape", "") is found
 
 
+def test_what_shows_the_value_of_a_cell_is_not_recorded(shell):
+    shell.run_cell("class Shown:\n    def __repr__(self): return str(w.view(-1).sum().item())")
+
+    pair = autograd(shell, "w * 2\nShown()")
+
+    assert [r.cells() for r in pair.rows if "without a gradient" in r.mismatch.theirs] == []
+    assert len(pair.matches) == 2
+
+
 def test_a_cell_may_make_its_model_and_import_what_it_needs(shell):
     found = autograd(
         shell,
