@@ -46,6 +46,7 @@ def test_all_versions_of_a_parameter_are_told_apart_in_training():
             loss.backward()
             opt.step()
 
+    torch.manual_seed(0)  # with 7 seeds of 100, gradients cancel until only rounding is left
     found = minigrad.both(program)
     assert len(found.minigrad.document["nodes"]) == sum(len(m.ours) for m in found.matches)
     assert {r.mismatch.what for r in found.rows if not r.ok} == {"nodes"}  # of batch norm
