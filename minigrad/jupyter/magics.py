@@ -308,6 +308,11 @@ class AutogradMagics(Magics):
                 "the tensors that it takes: %gradcheck f x"
             )
         xs = [self._value(term, "%gradcheck") for term in terms[1:]]
+        if any(isinstance(x, tensor_kinds()) and not isinstance(x, Tensor) for x in xs):
+            raise UsageError(
+                "%gradcheck: this is a tensor of PyTorch. To check its engine, write  "
+                f"torch.autograd.gradcheck({terms[0]}, {terms[1]}.double())"
+            )
         if not any(isinstance(x, Tensor) and x.array.dtype.kind == "f" for x in xs):
             raise UsageError(
                 f"%gradcheck: there is nothing to differentiate with respect to: {terms[1]} is {_with_article(xs[0])}, "

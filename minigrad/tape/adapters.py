@@ -92,7 +92,10 @@ def again_on_ours(
 
     watched = [t._torch for t in tapes if t._torch and t._torch.seen.known(z) is not None]
     if not watched:
-        return None, "z was not recorded. Record the lines that compute it, with %%autograd"
+        return (
+            None,
+            "the tensor was not recorded. Record the lines that compute it, with %%autograd",
+        )
     try:
         ours = run_again(watched[-1], z)
     except CannotRepeat as error:

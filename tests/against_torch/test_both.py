@@ -240,6 +240,13 @@ def test_a_cell_runs_on_both_with_the_users_functions_and_copies_of_tensors(shel
     assert shell.run_line_magic("tape", "") is found
 
 
+def test_gradcheck_leaves_pytorchs_tensors_to_pytorch(shell):
+    with pytest.raises(
+        UsageError, match=r"write  torch.autograd.gradcheck\(torch.exp, w.double\(\)\)"
+    ):
+        shell.run_line_magic("gradcheck", "torch.exp w")
+
+
 def test_what_shows_the_value_of_a_cell_is_not_recorded(shell):
     shell.run_cell("class Shown:\n    def __repr__(self): return str(w.view(-1).sum().item())")
 

@@ -53,7 +53,7 @@ def test_what_the_dispatcher_calls_otherwise_is_run_again():
 
 
 @pytest.mark.parametrize("why, program", [
-    ("z was not recorded", None),
+    ("the tensor was not recorded", None),
     ("minigrad has no _fft_r2c", lambda x: torch.fft.fft(x).real),
     ("PowerOfTwo, which made .*, is a function of its own", lambda x: PowerOfTwo.apply(x)),
 ], ids=["not recorded", "unknown", "own"])  # fmt: skip
