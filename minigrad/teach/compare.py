@@ -159,17 +159,11 @@ def compare_in(
             )
     if isinstance(z, Tensor) and isinstance(gradient, list | tuple):
         gradient = tensor(gradient, dtype=z.dtype)
-    called = _name_of(z, namespace) or "the tensor"
-    theirs = _from_the_tape(z, called, [x for _, x, _ in named], gradient)
+    theirs = _from_the_tape(z, named, namespace, gradient)
     rights = [right for right, _ in theirs]
     exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
     rows = []
     for (name, x, mine), (right, note) in zip(named, theirs, strict=True):
-        if right is None:
-            raise NoGradient(
-                f"compare: {called} does not depend on {name}, so its gradient is None (not zeros). "
-                f"If {name} was assigned again after {called} was computed, compute {called} again."
-            )
         if not isinstance(z, Tensor):
             mine, right = (
                 numbers_of(a) if isinstance(a, tensor_kinds()) else a for a in (mine, right)
@@ -255,9 +249,13 @@ def _row(
 
 
 def _from_the_tape(
-    z: Any, called: str, tensors: list[Any], gradient: object
+    z: Any,
+    named: Sequence[tuple[str, Any, Any]],
+    namespace: Mapping[str, Any],
+    gradient: object,
 ) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
+    called, tensors = _name_of(z, namespace) or "the tensor", [x for _, x, _ in named]
     if not isinstance(z, tensor_kinds()):
         raise TypeError(
             f"compare: the first argument, z, is of type {type(z).__name__}; it must be a minigrad "
@@ -269,6 +267,12 @@ def _from_the_tape(
             f"it, make an input with requires_grad=True and compute {called} again, outside no_grad."
         )
     grads = _gradients(z, tensors, gradient)
+    for (name, *_), right in zip(named, grads or ()):
+        if right is None:
+            raise NoGradient(
+                f"compare: {called} does not depend on {name}, so its gradient is None (not zeros). "
+                f"If {name} was assigned again after {called} was computed, compute {called} again."
+            )
     if grads is not None:
         return [(right, "") for right in grads]
     left = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
