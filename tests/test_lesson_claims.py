@@ -79,6 +79,17 @@ def test_what_a_folded_answer_shows_is_right(path):
             assert not shown or right.match(shown), (cell["id"], shown)
 
 
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_the_line_that_is_visible_of_a_folded_cell_gives_nothing_away(path):
+    for cell in cells_of(path):
+        if cell["metadata"].get("jupyter", {}).get("source_hidden"):
+            line = "".join(cell["source"]).partition("\n")[0]
+            assert re.match("# (Our answer|Answer [0-9]|The check|A check)", line), (
+                cell["id"],
+                line,
+            )
+
+
 LESSONS = sorted(ROOT.glob("notebooks/[01][0-9]_*.ipynb"))[1:]
 
 
