@@ -143,10 +143,12 @@ def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[D
 def _operand_left_out(use: Use) -> Alterations:
     """One operand of {op}{line} was left out{n}: this is the gradient of the program without it.
 
-    Differentiate the function as it was computed, with all its terms.
+    Differentiate the function as it was computed, with all its terms and factors.
     """
     other = use.values.get(use.beside)
-    if use.op_name in ("add", "sub") and other is not None and np.shape(other) == use.g.shape:
+    if use.beside not in use.origins or other is None or np.shape(other) != use.g.shape:
+        return
+    if use.op_name in ("add", "sub"):
         z = -other if use.op_name == "sub" and use.name == "x" else other
         yield "missing_path", Altered(use, z, {}, 0.0, 1.0), ""
         if use.node not in use.graph.names:  # else it is named with its value: see at_other_values
@@ -214,7 +216,8 @@ def _with_another_constant(use: Use) -> Alterations:
     given = None if name in use.origins else use.values.get(name)
     if given is None or np.size(given) < 3 or use.name not in use.values:
         return
-    given, tensors = np.asarray(given), use.graph.tensors
+    graph, given = use.graph, np.asarray(given)
+    tensors = list((graph.arrays | dict(graph.tensors)).items())
     names = [m for m, v in tensors if v.shape == given.shape and np.allclose(v, given)]
     others = [
         ("wrong_argument", other, f"{n} instead of {names[0]}")
@@ -229,7 +232,8 @@ def _with_another_constant(use: Use) -> Alterations:
         n = names[0] if names else "its constant"
         others.append(("transposed", given.T, f"{n} transposed"))
     if name == use.beside:
-        others += _other_factors(given, tensors)
+        behind = [(n, t.array) for n, t in graph.products.items()]  # a detach()
+        others += _other_factors(given, [*tensors, *behind])
     for kind, other, words in others:
         if not np.array_equal(other, given):
             changed = {name: other}
@@ -303,8 +307,22 @@ def _kept(use: Use) -> Array | None:
     return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
 
 
+def _factor_left_out(use: Use) -> Alterations:
+    """A factor, {n}, was left out: this is the gradient of the program without it.
+
+    Differentiate the function as it was computed, with all its factors.
+    """
+    # In  (1 - p)**2 * log(p),  the whole weight, though p is in it.
+    node, uses = use.node, use.graph.uses
+    while len(above := [u for u in uses if u.parent is node]) == 1 and above[0].op_name == "neg":
+        node = above[0].node
+    if len(above) == 1 and above[0].op_name == "mul" and above[0].beside in above[0].origins:
+        one = np.ones(use.g.shape, use.g.dtype)
+        yield "missing_path", Altered(use, one, {}, 0.0, 0.0), use.graph.called(use.node)
+
+
 SEARCHES = (
-    _left_out, _operand_left_out, _sign_otherwise, _set_otherwise, _put_off, _with_another_constant
+    _left_out, _operand_left_out, _factor_left_out, _sign_otherwise, _set_otherwise, _put_off, _with_another_constant
 )  # fmt: skip
 
 
@@ -312,7 +330,7 @@ SEARCHES = (
 
 
 def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """The derivatives that read {m} were computed with {n} instead{line}.
+    """The derivatives that read {m} were computed with {n} instead.
 
     Write down the values that each step of the forward pass has read. The backward pass reads the
     same ones.

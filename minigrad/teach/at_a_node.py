@@ -9,7 +9,8 @@ The rows are like those of whole.py, and are tried along with those of mistakes.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice, permutations
+from functools import cache
+from itertools import chain, islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from minigrad.teach.uses import Graph, called, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
 FEW = 200  # pairs of steps between which the derivatives may be missing
+SUMS = ("add", "sub", "neg")
 CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
 AT_A_NODE: Table = []
 REARRANGED: Table = []  # tried later: there are many orders
@@ -92,6 +94,25 @@ def _to_all_operands(a: Answer) -> Places:
         given = [(u, d) for u in uses if (d := u.fit(u.g)) is not None]
         if gives(a, *((u.parent, d - u.passed) for u, d in given)):
             yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
+
+
+@mistake_in(AT_A_NODE, "double_counted")
+def _a_link_in_every_path(a: Answer) -> Places:
+    """{m} the derivative of {op}{line}, and not only the path through it.
+
+    Multiply each path by the derivatives of its own operations, and add the paths.
+    """
+    # As for exp in Poisson regression, whose gradient is  exp(x) - y.
+    for use in (u for u in a.graph.paths if u.of_one and u.fan_in > 1 and not u.part):
+        g, share = a.graph.gradients[use.parent], use.share()
+        if share is None or share.shape != np.shape(g) or share.size < 2 or not np.ptp(share):
+            continue
+        n, z = a.graph.called(use.parent), a.graph.called(use.node)
+        if gives(a, (use.parent, np.asarray(g * share - g))):
+            yield {"use": use, "m": f"Every path to {n} was multiplied by"}
+        elif np.all(share) and gives(a, (use.parent, np.asarray(g / share - g))):
+            m = f"This is the gradient with respect to {z}, and not to {n}: every path was divided by"
+            yield {"use": use, "m": m, "kind": "forgot_inner", "also": ("upstream_only",)}
 
 
 @mistake_in(AT_A_NODE, "tangent_for_gradient")
@@ -174,10 +195,12 @@ def _through_detach(a: Answer) -> Places:
 def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, Array]]:
     """Name, tensor v and factors for which  c = r + factors * v,  where r is 0 or a constant with a name."""
     # As in  r + gamma * (1 - done) * v.detach().  Wrong factors would not give the student's numbers.
-    rest = [0 * c, *(v for v in a.graph.constants if v.shape == c.shape and v is not c)]
-    for n, t in a.graph.variables.items():
+    given = (*a.graph.constants, *a.graph.arrays.values())
+    rest = [0 * c, *(v for v in given if v.shape == c.shape and v is not c)]
+    tensors = a.graph.variables | a.graph.products
+    for r, (n, t) in product(rest, tensors.items()):
         v = t.array
-        for r in rest if v.shape == c.shape and np.ptp(v) and np.all(v) else ():
+        if v.shape == c.shape and np.ptp(v) and np.all(v):
             times = (c - r) / v
             if t.node not in others or np.ptp(times) < 1e-9:  # times c, v would be there twice
                 yield n, t, times
@@ -309,18 +332,26 @@ def _passed_on(
 
 @mistake_in(REARRANGED, "upstream_only")
 def _steps_skipped(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {n} are missing: the incoming gradient was passed
-    on unchanged.
+    """The derivatives from {op}{line} down to {n} are {m}.
 
-    Multiply it by the derivative of each operation on the way.
+    Multiply the incoming gradient by the derivative of each operation on the way.
     """
     graph = a.graph
-    above = {u.node for u in graph.paths}
-    names = [node for node in graph.names if node in above]
+    names = [n for n in graph.names if n in graph.edges_of]
+    names += [graph.target] if graph.fan_in[graph.target] > 1 else []  # else see _stopped
     uses = (u for u in graph.paths if u is u.twins[0])
     pairs = ((u, n) for u in uses for n in names if n.queue_key > u.node.queue_key)
+    passed = cache(lambda node: graph.changes(node, np.asarray(graph.gradients[node])))
     for use, node in islice(pairs, FEW):
-        g, right = graph.gradients[use.node], graph.gradients[node]
-        if np.shape(right) == np.shape(g):
-            if gives(a, (node, np.asarray(g - right))):
-                yield {"use": use, "n": graph.names[node]}
+        g, part = graph.gradients[use.node], passed(use.node).get(node)  # not through other paths
+        if part is None or np.shape(part) != np.shape(g):
+            continue
+        rows = [("upstream_only", "missing: the incoming gradient was passed on unchanged", g)]
+        z = graph.known.get(use.node)
+        if z is not None and z.size > 2 and z.shape == part.shape and use.op_name not in SUMS:
+            words = "missing: the incoming gradient was multiplied by the result itself"
+            rows += [("wrong_argument", words, g * z),
+                     ("wrong_argument", "those of a sigmoid", g * z * (1 - z))]  # fmt: skip
+        for kind, words, d in rows:
+            if gives(a, (node, np.asarray(d - part))):
+                yield {"use": use, "n": graph.called(node), "kind": kind, "m": words}

@@ -219,6 +219,15 @@ def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
 
 
+def _reads(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+    """Does the operation of `first` read the result of that of `d`?"""
+    return any(u.node is first.node and u.parent is d.node for u in a.graph.uses)
+
+
+def _by_a_number(a: Answer, first: Diagnosis) -> bool:
+    return any(u.node is first.node and constant_factor(u) for u in a.graph.uses)
+
+
 # Tried in this order.
 LIKELIER = [
     # J @ 1 instead of 1 @ J: more likely forward mode than a missing transpose
@@ -231,6 +240,11 @@ LIKELIER = [
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
     Likelier("other_variable", {"wrong_argument"}, lambda a, first, d: first.extent == "once"),
+    # as for forgot_inner
+    Likelier("upstream_only", {"wrong_argument"},
+             lambda a, first, d: op_name(first.node) == "pow" and _reads(a, first, d)),
+    # 1 / x is a product with 1: nobody swaps its operands
+    Likelier("upstream_only", {"swapped_operands"}, lambda a, first, d: _by_a_number(a, first)),
     # log_softmax passes on g and a second part: without that part, its derivative is missing
     Likelier("upstream_only", {"missing_path"},
              lambda a, first, d: op_name(first.node) == "log_softmax" and d.node is first.node),

@@ -214,6 +214,20 @@ def _paths_multiplied(use: Use) -> Passes:
     return [total - sum(parts[1:]) for total in (product, *once)]
 
 
+@mistake("paths_multiplied", "add sub")
+def _mask_of_the_other_operand(use: Use) -> Passes:
+    """The mask in one operand of {op}{line} was applied to the gradient of the other operand as well.
+
+    The gradient of a sum is passed on to each operand as it is: in  x + relu(y),  the mask of relu
+    is for y alone.
+    """
+    inner = use.graph.edges_of.get(use.origins.get(use.beside, use.node), ())
+    share = inner[0].share() if len(inner) == 1 and inner[0].of_one else None
+    if share is None or share.shape != use.passed.shape or set(np.unique(share)) != {0, 1}:
+        return None
+    return use.passed * share
+
+
 # ------------------------------------------------------------------ factors
 
 
@@ -238,6 +252,8 @@ def _scale(use: Use) -> Variants:
     own = [constant_factor(use) or logarithm_of_a_base(use)]
     if y is not None and np.ndim(y) == 0:
         own.append(float(y))
+    own += [np.sqrt(2 * np.pi)] if use.op_name == "erf" else []  # of the normal density
+    own += [-c for c in own if c < 0]  # without its size, and with its sign
     for c in own:  # forgotten, or there twice; and with the 2 of a square
         factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}
         factors |= {1 / c: f"1 / {c:g}"} if 0 < c < 1 and 1 / c % 1 and round(c, 4) == c else {}
@@ -262,7 +278,13 @@ def logarithm_of_a_base(use: Use) -> float:
     """1 / log(2) of log2, and log(2) of 2**x; 0 at any other operation."""
     if use.op_name == "pow" and use.name == "y" and np.size(use.values.get("x", ())) == 1:
         return float(np.log(np.reshape(use.values["x"], ())))
-    return {"log2": 1 / np.log(2), "log10": 1 / np.log(10), "exp2": np.log(2)}.get(use.op_name, 0.0)
+    known = {
+        "log2": 1 / np.log(2),
+        "log10": 1 / np.log(10),
+        "exp2": np.log(2),
+        "erf": 2 / np.sqrt(np.pi),
+    }
+    return known.get(use.op_name, 0.0)
 
 
 def one_number(a: Any) -> bool:
@@ -289,6 +311,24 @@ def _forgot_inner(use: Use) -> Passes:
     """
     first = use.parent in use.graph.inputs
     return _upstream_only(use) if first and inside_a_curve(use) else None
+
+
+@mistake("forgot_inner")
+def _inner_argument(use: Use) -> Passes:
+    """{op}{line} was left out in the derivative of the function around it: that derivative was taken
+    at the input of {op}, and {op} was not differentiated.
+
+    For f(h(x)) it is  f'(h(x)) * h'(x).
+    """
+    above = [u for u in use.graph.uses if u.parent is use.node]
+    x = use.graph.known.get(use.parent)
+    if len(above) != 1 or not above[0].of_one or above[0].op_name in ("sqrt", use.op_name):
+        return None  # of sin(sin(x)), this would be the derivative of the inner one
+    if use.op_name == "neg" or not (use.of_one or constant_factor(use)):
+        return None
+    if x is None or x.size < 3 or x.shape != use.passed.shape:
+        return None
+    return above[0].rule(above[0].g, x=x, z=above[0].applied(x=x))
 
 
 def inside_a_curve(use: Use) -> bool:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,25 @@ def _in_order(n: int, size: int, step: int) -> Iterator[int]:
     """0, 1, 2, ... or the reverse; with size 2, the two parts of a step are the other way round."""
     for start in range(0, n, size)[::step]:
         yield from range(start, min(start + size, n))[:: step if size == 1 else -step]
+
+
+@mistake("wrong_argument", "getitem index_put")
+def _another_index(use: Use, index: tuple[Any, ...]) -> Variants:
+    """The gradient of {op}{line} was read from, or added to, the wrong entries: {n}.
+
+    Write down which entries the operation reads, and add each gradient to the entry that was read.
+    """
+    arrays = [k for k, i in enumerate(index) if isinstance(i, np.ndarray) and i.dtype.kind in "iu"]
+    if len(arrays) == 2:
+        j, k = arrays
+        changed = tuple(index[{j: k, k: j}.get(m, m)] for m in range(len(index)))
+        yield Variant(use.rule(use.g, index=changed), "the two indices are swapped")
+    for k in arrays if len(arrays) == 1 else ():
+        for other in use.graph.indices:
+            if other.shape == index[k].shape and not np.array_equal(other, index[k]):
+                changed = (*index[:k], other, *index[k + 1 :])
+                words = "the indices are those of another operation"
+                yield Variant(use.rule(use.g, index=changed), words)
 
 
 @mistake("mask_missing", f"{PICKING} nll_loss")
@@ -147,6 +167,23 @@ def _sum_taken_for_mean(use: Use) -> Passes:
     return [Variant(use.passed / m, str(m)) for m in (n, *sorted(lengths))] if n > 1 else None
 
 
+@mistake("mean_for_sum", f"{OF_MATRICES} cross_entropy nll_loss")
+def _mean_over_the_rows(use: Use) -> Passes:
+    """The gradient through {op}{line} is a sum over {n} rows, and yours is their mean.
+
+    The loss is not a mean, so there is no 1/n.
+    """
+    if any(_averaged(u) > 1 for u in use.graph.paths):
+        return None  # the loss is a mean: one 1/n too many
+    if use.op_name in OF_MATRICES.split():
+        rows = np.shape(use.values.get("x", ()))
+        n = rows[-2] if use.name == "y" and len(rows) == 2 else 0
+    else:
+        weights = use.values.get("weights", 0)
+        n = use.g.size if use.g.ndim else np.size(use.values["target"]) * bool(np.all(weights == 1))
+    return [Variant(use.passed / n, str(n))] if n > 1 else None
+
+
 @mistake("mean_for_sum")
 def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
     """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
@@ -212,13 +249,52 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
         yield Variant(here * turned, right)
 
 
-@mistake("tangent_for_gradient", "cumsum")
+@mistake("tangent_for_gradient", "cumsum cumprod")
 def _summed_from_the_front(use: Use, axis: int) -> Passes:
     """The gradient of {op}{line} was summed from the front, as tangents are in forward mode.
 
-    An entry is part of all the sums that follow it, so its gradient is summed from the end.
+    An entry is part of all the results that follow it, so its gradient is summed from the end.
     """
-    return np.cumsum(use.g, axis)
+    g, over = _running(use)
+    return np.cumsum(g, axis) / over
+
+
+@mistake("mask_missing", "cumsum cumprod")
+def _summed_over_all(use: Use, axis: int) -> Passes:
+    """In the derivative of {op}{line}, each entry gets the sum over all results.
+
+    An entry is part of its own result and of those that follow, so sum from there to the end.
+    """
+    g, over = _running(use)
+    return np.broadcast_to(np.sum(g, axis, keepdims=True), g.shape) / over
+
+
+@mistake("missing_path", "cumsum cumprod")
+def _running_in_part(use: Use) -> Variants:
+    """In the derivative of {op}{line}, {n}.
+
+    An entry is part of its own result and of all that follow: its gradient has a term for each.
+    """
+    g, over = _running(use)
+    yield Variant(use.passed - g / over, "the entry's own result is left out")
+    if use.op_name == "cumprod":
+        yield Variant(g / over, "only the entry's own result is there, and not those that follow")
+
+
+@mistake("wrong_argument", "cumprod")
+def _product_not_divided(use: Use, x: Array) -> Passes:
+    """The derivative of {op}{line} is not divided by the entry itself.
+
+    The derivative of a product with respect to one factor is the product of the others.
+    """
+    return use.passed * x
+
+
+def _running(use: Use) -> tuple[Array, Array]:
+    """For a running sum or product: each gradient times its product, and what the sums are divided by."""
+    if use.op_name == "cumsum":
+        return use.g, np.ones(())
+    return use.g * use.values["z"], use.values["x"]
 
 
 @mistake("reduction_axis")
@@ -258,6 +334,15 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
         return _T(use.passed)
     t = np.swapaxes(z, -1, -2)
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
+
+
+@mistake("matmul_order", "inverse")
+def _both_inverses_on_one_side(use: Use, z: Array) -> Passes:
+    """Both inverses are on the same side in the derivative of {op}{line}.
+
+    The gradient of x**-1 is  -z.T @ g @ z.T,  with z = x**-1.
+    """
+    return [-_T(z) @ _T(z) @ use.g, -use.g @ _T(z) @ _T(z)]
 
 
 @mistake("wrong_argument", "inverse")
@@ -515,16 +600,31 @@ def _windows_overwrite_each_other(use: Use, w: Array, stride: tuple[int, int]) -
 
 
 @mistake("transposed", "mul dot mv matmul")
-def _weights_of_a_window_flipped(use: Use) -> Passes:
-    """The weights in the derivative of {op}{line} are in reverse order.
+def _weights_of_a_window_flipped(use: Use) -> Variants:
+    """The weights in the derivative of {op}{line} are {n}.
 
     Write out one entry of z, and see by which weight each entry of x is multiplied.
     """
     w = use.values.get(use.beside)
     parts = {u.op_name for u in use.graph.uses if u.node is use.parent}
-    if w is None or np.ndim(w) != 1 or not parts & {"getitem", "unfold"}:
+    kernel = _flattened_kernel(use)
+    if w is not None and kernel is not None:
+        for k, words in (
+            (np.flip(kernel, (-1, -2)), "in reverse order"),
+            (_T(kernel), "transposed"),
+        ):
+            yield Variant(use.rule(use.g, **{use.beside: k.reshape(w.shape)}), words)
+    elif w is not None and np.ndim(w) == 1 and parts & {"getitem", "unfold"}:
+        yield Variant(use.rule(use.g, **{use.beside: w[::-1]}), "in reverse order")
+
+
+def _flattened_kernel(use: Use) -> Array | None:
+    """The kernel with all its axes, if the other operand is a matrix with a row for each filter."""
+    inner = [u for u in use.graph.uses if u.node is use.origins.get(use.beside)]
+    kernel = use.graph.known.get(inner[0].parent) if len(inner) == 1 else None
+    if kernel is None or kernel.ndim != 4 or inner[0].op_name not in ("reshape", "view"):
         return None
-    return use.rule(use.g, **{use.beside: w[::-1]})
+    return kernel if inner[0].g.shape[0] == len(kernel) else None
 
 
 @mistake("transposed", "convolution")

@@ -477,6 +477,8 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
         yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
     if name == "sigmoid(x)":
         yield "sign", "it was computed with sigmoid(-x)", 1 - p - y
+        if np.ptp(y):
+            yield "mask_inverted", "y and 1 - y are swapped", p - (1 - y)
 
 
 # ------------------------------------------------------------------ label smoothing

@@ -82,8 +82,8 @@ def _wrong_argument(use: Use) -> Variants:
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
         return
-    if op.name in ("abs", "relu", "sign"):
-        return  # their slope depends on a sign, which the result has too
+    if op.name in ("abs", "relu", "sign", *OF_TWO):
+        return  # their slope depends on a sign, which the result has too; or on which is larger
     shape, z = np.shape(values[x]), values.get("z")
     names = use.graph.names
     of_x, of_z = (f", {names[n]}" if n in names else "" for n in (use.parent, use.node))
@@ -103,7 +103,7 @@ def _wrong_argument(use: Use) -> Variants:
             yield Variant(_elsewhere(use, value), words)
 
 
-@mistake("wrong_argument", "pow div sqrt rsqrt reciprocal")
+@mistake("wrong_argument", "pow div sqrt rsqrt reciprocal mul matmul")
 def _exponent_not_lowered(use: Use) -> Variants:
     """The derivative of {op}{line} is that of another power: {n}.
 
@@ -113,7 +113,11 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
-        if np.size(y) == 1 and np.all(y == 2) and use.parent is not use.graph.target:
+        if (
+            np.size(y) == 1
+            and np.all(y == 2)
+            and (use.parent is not use.graph.target or use.fan_in > 1)
+        ):
             yield Variant(use.fit(use.g * y), "the value that is squared is missing")
             yield Variant(use.fit(use.g * x * x), "it is the square, which was not differentiated")
         if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
@@ -124,6 +128,15 @@ def _exponent_not_lowered(use: Use) -> Variants:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
     elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
         yield Variant(powers[name] * use.g * z, lowered)
+        inner = use.graph.edges_of.get(use.parent, ())
+        if name == "sqrt" and {u.op_name for u in inner} & {"sum", "mean", "matmul", "var"}:
+            yield Variant(use.g / 2, "it is not divided by the root")  # as if (|x|)' were x
+    elif name in ("mul", "matmul") and len(use.twins) > 1 and use.fan_in > 2:  # x * x, or x @ x
+        if use is use.twins[0] and use.passed.ndim:
+            d = 2 * np.broadcast_to(use.g, use.passed.shape)
+            yield Variant(
+                d - sum(u.passed for u in use.twins[1:]), "the value that is squared is missing"
+            )
 
 
 @mistake("wrong_argument", "div")
@@ -142,8 +155,10 @@ def _divided_or_multiplied(use: Use) -> Variants:
     For x * y, g is multiplied by the other factor. For x / y, the gradient of x is  g / y.
     """
     other = use.values.get(use.beside)
-    if other is None or np.size(other) < 2 or (use.op_name, use.name) == ("div", "y"):
+    if other is None or (use.op_name, use.name) == ("div", "y"):
         return
+    if np.size(other) < 2 and use.beside not in use.origins:
+        return  # a constant: that is a factor
     if len(use.twins) > 1:
         return  # x / x of x * x is 1, as if its derivative were missing
     if use.op_name == "mul":
@@ -157,6 +172,7 @@ ACTIVATIONS = "gelu silu mish hardswish"  # x times a function of x
 INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
     "tanh": [
         (lambda x, z: 1 - z, "1 - z**2: the square is missing"),
+        (lambda x, z: z * z, "1 - z**2; yours is z**2"),
         (lambda x, z: (1 - z) ** 2, "1 - z**2; yours is (1 - z)**2"),
         (lambda x, z: z * (1 - z), "1 - z**2; yours is that of sigmoid"),
         (lambda x, z: np.sqrt(1 - z**2), "1 - z**2; yours is its root, 1 / cosh(x)"),

@@ -153,6 +153,7 @@ def everywhere(
                     name = called(first.node).removeprefix("the ")
                     every = {u.node for u in a.graph.paths if u.op is first.op}
                     where = f"every {name}" if every <= {u.node for u in uses} else "each step"
+                    where = where if len({u.op for u in uses}) == 1 else "each function"
                     message = f"{d.message} The same holds for {where}{words}."
                     yield replace(d, message=message, extent="everywhere")
 
@@ -225,9 +226,9 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
     Number the steps, and write down which value each of them reads.
     """
-    if a.few:
-        return
     for uses, in_steps in repeated_uses(a.graph):
+        if a.few and (a.mine.size != 1 or len(uses) < 4):
+            continue  # one number proves little, unless a loop has many steps
         of_one = "z" in uses[0].reads() and (uses[0].of_one or uses[0].op_name in SOFT)
         for name in (*uses[0].reads(), *([AT] if of_one else [])):
             values = [u.values.get("x" if name is AT else name) for u in uses]
@@ -338,7 +339,7 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
             candidate = a.right + attempt.effect
             if np.any(candidate) and a.same(times * candidate):
                 d = attempt.diagnosis(a)
-                message = f"There are two mistakes: {words}. The other: {d.message}"
+                message = f"There are two mistakes. One: {words}. The other: {d.message}"
                 yield replace(d, message=message, also=(kind,), extent="two")
 
 

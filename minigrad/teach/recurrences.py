@@ -20,6 +20,8 @@ from minigrad.teach.uses import AnyNode, Graph, Use, constant_factor, op_name
 
 BEFORE = 12  # how many earlier results of an operation are tried as the previous state
 
+FUNCTIONS = "functions"  # of one tensor, whichever they are
+
 # the operation of each node, and the position of its operand
 OperandPath = tuple[tuple[str, int], ...]
 
@@ -86,6 +88,8 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
     for use in sorted(uses, key=lambda use: -use.node.queue_key):
         for place in ((use.op_name,), (use.op_name, use.name), (use.op_name, use.parent)):
             found.setdefault(place, {})[use] = None
+        if use.of_one and use.op_name not in ("neg", "clone"):
+            found.setdefault((FUNCTIONS,), {})[use] = None
         if c := constant_factor(use):
             found.setdefault((use.op_name, c, "in steps"), {})[use] = None
     at = {(use.node, use.position): use for use in uses}
@@ -103,7 +107,8 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
         if len(group) > 1:
             in_steps = isinstance(place[0], tuple) or "in steps" in place
             states_of = between.get(frozenset(group), [set()])
-            of_steps[frozenset(group)] = list(group), states_of if in_steps else []
+            oldest_first = sorted(group, key=lambda use: -use.node.queue_key)
+            of_steps[frozenset(group)] = oldest_first, states_of if in_steps else []
     return list(of_steps.values())
 
 

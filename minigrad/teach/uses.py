@@ -21,12 +21,13 @@ from numpy.typing import ArrayLike
 
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.modes import enable_grad
 from minigrad.core.node import Node, reachable
 from minigrad.core.op import Op
 from minigrad.core.plan import Plan, fit
 from minigrad.core.shapes import restore_axes
 from minigrad.core.sparse import RowSparse
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 
@@ -271,6 +272,7 @@ class Graph:
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
     constants   the values of the student's tensors that need no gradient, such as targets
+    arrays      name -> the student's NumPy arrays, from which such constants may have been made
     variables   name -> the student's tensors that need one
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
@@ -292,6 +294,8 @@ class Graph:
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.variables = {n: t for n, t in dense.items() if t.requires_grad}
+        given = {n: v for n, v in namespace.items() if isinstance(v, np.ndarray) and n[:1] != "_"}
+        self.arrays = {n: v for n, v in given.items() if v.dtype.kind in "fbiu" and v.size > 2}
         self.known = self._known(dense.values())
         self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
@@ -379,6 +383,24 @@ class Graph:
         masks = (c for c in self.constants if c.size > 2 and np.all((c == 0) | (c == 1)))
         sizes |= {int(np.sum(c)) for c in masks}
         return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
+
+    @cached_property
+    def products(self) -> dict[str, Tensor]:
+        """The student's constant matrices times the variables, by expression: s2 @ w, before detach()."""
+        fixed = {n: v for n, v in self.tensors if n not in self.variables} | self.arrays
+        pairs = [(n, v, m, t) for n, v in fixed.items() for m, t in self.variables.items()]
+        with enable_grad():
+            return {
+                f"{n} @ {m}": wrap(v.astype(t.dtype)) @ t
+                for n, v, m, t in pairs
+                if v.ndim == 2 and 0 < t.ndim < 3 and v.shape[1] == t.shape[0] and t.is_leaf
+            }
+
+    @cached_property
+    def indices(self) -> list[Array]:
+        """The arrays of integers by which the program reads or writes entries."""
+        given = (i for u in self.uses if isinstance(at := u.values.get("index"), tuple) for i in at)
+        return [i for i in given if isinstance(i, np.ndarray) and i.dtype.kind in "iu"]
 
     @cached_property
     def factors(self) -> set[float]:
@@ -621,7 +643,10 @@ def called(node: Node) -> str:
     return op.title().replace("_", "") if name in VIEWS and op in NOT_VIEWS else name
 
 
-VIEWS, NOT_VIEWS = ("Squeeze", "View", "Where"), ("matmul", "index_select", "logabsdet")
+VIEWS, NOT_VIEWS = (
+    ("Squeeze", "View", "UnsafeView", "Where"),
+    ("matmul", "index_select", "logabsdet"),
+)
 
 
 def op_name(node: Node | None) -> str:

@@ -332,16 +332,16 @@ def _scaled(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "transposed")
 def _reversed(a: Answer) -> Places:
-    """The entries of the gradient of {x} are in reverse order along axis {n}.
+    """The entries of the gradient of {x} are in reverse order along {n}.
 
     Look for something that was flipped, such as the kernel of a convolution.
     """
     windows = any(u.op_name == "getitem" and u.fan_in > 2 for u in a.graph.uses)
     if a.few or not (windows or any(u.op_name in ("unfold", "flip") for u in a.graph.uses)):
         return  # elsewhere nothing is in reverse order, unless by chance
-    for axis in range(a.right.ndim):
-        if a.gives(np.flip(a.right, axis)) and not a.same(-a.right):
-            yield {"n": str(axis)}
+    for axes in (*((k,) for k in range(a.right.ndim)), (-2, -1)):
+        if a.gives(np.flip(a.right, axes)) and not a.same(-a.right):
+            yield {"n": _in_words([k % a.right.ndim for k in axes])}
 
 
 @mistake_in(IN_ALL, "transposed")
@@ -461,9 +461,10 @@ def _after_the_update(a: Answer) -> Places:
 
 @mistake_in(STOPPED, "wrong_argument")
 def _another_power(a: Answer) -> Places:
-    """The gradient through {op}{line} was {n} once too often.
+    """The gradient through {op}{line} was {n}.
 
-    Check the exponents: with respect to x, the derivative of y / x is  -y / x**2.
+    Write down each factor of this path, with its exponent: with respect to x, the derivative of y / x
+    is  -y / x**2.
     """
     # A norm, or a norm of each row, to the wrong power.
     for use in a.graph.paths[:NEAREST] if not a.few else ():
@@ -473,10 +474,16 @@ def _another_power(a: Answer) -> Places:
                 continue
             if v.ndim > len(shape) or np.broadcast_shapes(v.shape, shape) != shape:
                 continue
-            for d, words in ((use.passed * v, "multiplied by"), (use.passed / v, "divided by")):
+            for d, words in (
+                (
+                    use.passed * v,
+                    f"multiplied by {n} once too often, or a division by it is missing",
+                ),
+                (use.passed / v, f"divided by {n} once too often, or it is missing as a factor"),
+            ):
                 effect = use.changes(d)
                 if a.target in effect and a.gives(a.right + effect[a.target]):
-                    yield {"use": use, "n": f"{words} {n}"}
+                    yield {"use": use, "n": words}
 
 
 @mistake_in(STOPPED, "extra_term")
