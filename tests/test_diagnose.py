@@ -184,6 +184,14 @@ FORMULAS = {
     "a term with a small weight": (  # no finite differences
         lambda x: -x.log_softmax(1)[:, 0].sum() + 1e-4 * (x.softmax(1) * x.log_softmax(1)).sum(),
         P4 - np.eye(4)[0] + 1e-4 * P4 * (np.log(P4) + 1), None, "missing_path"),
+    "cos for sin": (lambda x: x.cos(), -G4 * np.cos(X4), G4, "wrong_argument"),
+    "cos without its square": (lambda x: x.tan(), G4 / np.abs(np.cos(X4)), G4, "wrong_argument"),
+    "exp as a power": (lambda x: x.exp(), G4 * X4 * np.exp(X4 - 1), G4, "wrong_argument"),
+    "an integral": (lambda x: (x**2 + 1).reciprocal(), 2 * X4 * np.log(X4**2 + 1) * G4, G4, "wrong_argument"),
+    "relu for gelu": (F.gelu, G4 * (X4 > 0), G4, "wrong_argument"),
+    "a weight for each class": (
+        lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS), pos_weight=minigrad.tensor(WEIGHTS)),
+        ((1 - LABELS) * S4 + WEIGHTS * LABELS * (1 - S4)) / 16, None, "sign"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 
@@ -591,9 +599,32 @@ def test_one_number_shows_the_state_of_another_step_if_there_are_many_steps():
     assert row.diagnosis.kind == "wrong_argument" and "step after" in row.diagnosis.message
 
 
+def test_a_factor_that_was_read_at_the_indices_of_another_is_named():
+    i, j, A = np.array([0, 1, 1, 3]), np.array([2, 2, 0, 1]), draw(4, 2, seed=3)
+    p, q = leaf(X4), leaf(Y4)
+    z = ((p[i] * q[j]).sum(1) * tensor(A[:, 0])).sum()
+    mine = np.zeros((4, 4))
+    np.add.at(mine, i, A[:, :1] * Y4[i])
+
+    row = one_row({"p": p, "q": q}, z, "p", mine)
+
+    assert (
+        row.diagnosis.kind == "wrong_argument" and "at the wrong entries" in row.diagnosis.message
+    )
+
+
+def test_a_number_that_was_left_out_of_a_constant_is_called_by_its_name():
+    x, length = leaf(X), 1.7
+    z = (9.8 * length * x.cos()).sum() + (x**2).sum()
+
+    row = compare_in({"x": x, "length": length}, z, {"x": 2 * X - 9.8 * np.sin(X)}).rows[0]
+
+    assert "is 1/length times" in row.diagnosis.message
+
+
 WORDS = {
     "it is not divided by the root": (
-        lambda x: ((x * x).sum(1).sqrt() * tensor(W[:3])).sum(), M, W[:3, None] * M),
+        lambda x: (((x * x).sum(1) + 1e-3).sqrt() * tensor(W[:3])).sum(), M, W[:3, None] * M),
     "is 0.5882 times what it should be": (
         lambda x: (x + (-1.7 * x).exp() * tensor(W)).sum(), X, 1 - W * np.exp(-1.7 * X)),
     "The incoming gradient of Div was passed on": (

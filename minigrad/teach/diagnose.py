@@ -175,7 +175,7 @@ GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "upstream_twice
            "shape", "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 # Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
-FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "linalg_vector_norm", "sqrt"}
+FACTOR = {"pow", "square", "mse_loss", "linalg_vector_norm", "sqrt"}
 OWN = FACTOR | {"mul", "div", "log2", "log10", "var", "std", "cross_entropy"}
 # Operations that only move or add numbers: they have no sign to get wrong.
 MOVES = {"t", "transpose", "permute", "reshape", "getitem", "gather", "stack", "cat", "amax",
@@ -267,6 +267,8 @@ LIKELIER = [
              lambda a, first, d: op_name(first.node) in ("sigmoid", "tanh") and op_name(d.node) in ("sub", "neg")),
     Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),
     Likelier("scale", {"scale"}, lambda a, first, d: bool(first.node) and op_name(d.node) in FACTOR),
+    Likelier("scale", {"scale"},
+             lambda a, first, d: op_name(first.node) not in FACTOR and _of_a_half(a, first, d)),
     # if the operation has no factor of its own: a factor of the whole gradient
     Likelier("scale", {"scale"}, lambda a, first, d: d.node is None and op_name(first.node) not in OWN),
 ]  # fmt: skip

@@ -269,6 +269,8 @@ def _scale(use: Use) -> Variants:
         factors |= {f: fraction_of(f) for f in (other / c, 1 / other)}
     if not one_number(graph.gradients.get(graph.target, 0)):  # else one may match by chance
         factors |= {f: fraction_of(f) for n in graph.numbers for f in (n, 1 / n)}
+    for name, v in graph.scalars.items() if c else ():  # 0.5 * lam, without lam
+        factors = {1 / v: f"1/{name}"} | ({v: name} if v != c else {}) | factors
     for f, words in factors.items():
         if abs(f) != 1:
             yield Variant(f * use.passed, words, f)

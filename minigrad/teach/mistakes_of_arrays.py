@@ -96,6 +96,22 @@ def _another_index(use: Use, index: tuple[Any, ...]) -> Variants:
                 yield Variant(use.rule(use.g, index=changed), words)
 
 
+@mistake("wrong_argument", "mul matmul dot")
+def _factor_at_another_index(use: Use) -> Variants:
+    """The other factor in the derivative of {op}{line} was read at the wrong entries: the indices are
+    those of another operation.
+
+    The factor is the value of the other operand, as the operation has read it.
+    """
+    inner = [u for u in use.graph.uses if u.node is use.origins.get(use.beside)]
+    picked = inner[0] if len(inner) == 1 and inner[0].op_name == "getitem" else None
+    index: tuple[Any, ...] = picked.values["index"] if picked is not None else ()
+    if picked is not None and len(index) == 1 and isinstance(index[0], np.ndarray):
+        for other in use.graph.indices:
+            if other.shape == index[0].shape and not np.array_equal(other, index[0]):
+                yield use.rule(use.g, **{use.beside: picked.applied(index=(other,))})
+
+
 @mistake("mask_missing", f"{PICKING} nll_loss")
 def _given_to_all_entries(use: Use, share: Array) -> Variants:
     """{op}{line} picks one entry of each row, and your gradient goes to all entries of the row.
@@ -156,6 +172,20 @@ def _averaged(use: Use) -> int:
     return next(found, 0)
 
 
+@mistake("mean_for_sum")
+def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
+    """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
+    by {n}.
+
+    The gradient of a repeated value is the sum over the copies, not their mean.
+    """
+    lengths = [wide.shape[k] for k in use.summed_axes(wide)]
+    for many in range(len(lengths), 0, -1):  # a mean along all of the axes, or along some of them
+        for some in combinations(lengths, many):
+            if (n := math.prod(some)) > 1:
+                yield Variant(use.passed / n, str(n))
+
+
 @mistake("mean_for_sum", "sum")
 def _sum_taken_for_mean(use: Use) -> Passes:
     """{op}{line} is a sum, and your gradient is that of a mean: it is divided by {n}.
@@ -182,20 +212,6 @@ def _mean_over_the_rows(use: Use) -> Passes:
         weights = use.values.get("weights", 0)
         n = use.g.size if use.g.ndim else np.size(use.values["target"]) * bool(np.all(weights == 1))
     return [Variant(use.passed / n, str(n))] if n > 1 else None
-
-
-@mistake("mean_for_sum")
-def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
-    """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
-    by {n}.
-
-    The gradient of a repeated value is the sum over the copies, not their mean.
-    """
-    lengths = [wide.shape[k] for k in use.summed_axes(wide)]
-    for many in range(len(lengths), 0, -1):  # a mean along all of the axes, or along some of them
-        for some in combinations(lengths, many):
-            if (n := math.prod(some)) > 1:
-                yield Variant(use.passed / n, str(n))
 
 
 @mistake("broadcast_not_summed")

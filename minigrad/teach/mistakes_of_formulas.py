@@ -537,16 +537,25 @@ def _weight_of_positives(a: Answer) -> Iterator[Formula]:
         scale = np.asarray(factor[0].values[factor[0].beside])
         if y.shape != x.shape or scale.shape != x.shape:
             continue
-        weights = 1 + (scale[y != 0] - 1) / y[y != 0]
-        if not weights.size or not np.allclose(weights, weights[0]):
+        weights = np.where(y != 0, 1 + (scale - 1) / np.where(y != 0, y, 1), np.nan)
+        w = np.nanmean(weights, 0, keepdims=True)  # one number, or one for each class
+        w = np.where(np.isnan(w), 1, w)
+        if not np.any(y) or not np.allclose(weights[y != 0], (w + 0 * y)[y != 0]):
             continue
-        p, w = sigmoid(x), weights[0]
+        p = sigmoid(x)
         right, instead = (1 - y) * p - w * y * (1 - p), w * (1 - y) * p - y * (1 - p)
         wrong = [
             ("scale", "the factor is missing", p - y),
             ("scale", "it multiplies the negative examples as well", w * (p - y)),
             ("scale", "it multiplies the negative examples instead", instead),
             ("scale", "it multiplies the target, and not the whole term", p - w * y),
+            (
+                "sign",
+                "the term of the positive examples has the wrong sign",
+                p - y * (p - w + w * p),
+            ),
+            ("missing_path", "only the positive examples count", -w * y * (1 - p)),
+            ("missing_path", "only the negative examples count", (1 - y) * p),
             ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
         ]
         yield _at_edge(use, right, wrong, times=negative[0].g)

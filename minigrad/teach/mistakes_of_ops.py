@@ -129,6 +129,7 @@ def _exponent_not_lowered(use: Use) -> Variants:
     elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
         yield Variant(powers[name] * use.g * z, lowered)
         inner = use.graph.edges_of.get(use.parent, ())
+        inner = [u for v in inner for u in (v, *use.graph.edges_of.get(v.parent, ()))]  # sum + eps
         if name == "sqrt" and {u.op_name for u in inner} & {"sum", "mean", "matmul", "var"}:
             yield Variant(use.g / 2, "it is not divided by the root")  # as if (|x|)' were x
     elif name in ("mul", "matmul") and len(use.twins) > 1 and use.fan_in > 2:  # x * x, or x @ x
@@ -184,7 +185,17 @@ INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
         (lambda x, z: z * z, "z * (1 - z): z is there instead of 1 - z"),
         (lambda x, z: (1 - z) ** 2, "z * (1 - z): 1 - z is there instead of z"),
     ],
+    "cos": [(lambda x, z: -z, "-sin(x); yours is -cos(x)")],
+    "tan": [
+        (
+            lambda x, z: np.sqrt(1 + z * z),
+            "1 + z**2; yours is 1 / abs(cos(x)): the square is missing",
+        ),
+        (lambda x, z: z * z, "1 + z**2; yours is z**2"),
+    ],
+    "reciprocal": [(lambda x, z: np.log(x), "-1 / x**2; log(x) is its integral")],
     "exp": [
+        (lambda x, z: x * z / np.e, "exp(x); yours is x * exp(x - 1), as for a power"),
         (lambda x, z: z * z, "exp(x); yours is exp(2 * x)"),
         (lambda x, z: np.sqrt(z), "exp(x); yours is exp(x / 2)"),
     ],
@@ -193,7 +204,7 @@ INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
 }
 
 
-@mistake("wrong_argument", "tanh sigmoid exp softplus logsigmoid abs elu", ACTIVATIONS)
+@mistake("wrong_argument", " ".join(INSTEAD), "logsigmoid elu", ACTIVATIONS)
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -210,6 +221,7 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     elif use.op_name in ACTIVATIONS.split() and x is not None:
         d = (use.passed - _factor_beside_x(use, x)) / x
         yield Variant(d, "h(x) + x * h'(x)  for  z = x * h(x); yours is h'(x)")
+        yield Variant(use.g * (x > 0), "h(x) + x * h'(x)  for  z = x * h(x); yours is that of relu")
     elif use.op_name in ("softplus", "logsigmoid") and (p := use.share()) is not None:
         yield Variant(use.g * p * (1 - p), "a sigmoid; yours is the derivative of that sigmoid")
 

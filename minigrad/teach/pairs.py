@@ -127,6 +127,9 @@ def everywhere(
                 continue
             if one_way and not states or row.ops and uses[-1].op_name not in row.ops:
                 continue
+            of_several = len({use.op for use in uses}) > 1
+            if row.ops and of_several:
+                continue
             # the first one on the way back where this mistake can be made, and changes something
             made = (use for use in uses[::-1] if use in something and possible_at(use))
             if (first := next(made, None)) is None:
@@ -153,7 +156,7 @@ def everywhere(
                     name = called(first.node).removeprefix("the ")
                     every = {u.node for u in a.graph.paths if u.op is first.op}
                     where = f"every {name}" if every <= {u.node for u in uses} else "each step"
-                    where = where if len({u.op for u in uses}) == 1 else "each function"
+                    where = "each function" if of_several else where
                     message = f"{d.message} The same holds for {where}{words}."
                     yield replace(d, message=message, extent="everywhere")
 
