@@ -192,6 +192,16 @@ FORMULAS = {
     "a weight for each class": (
         lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS), pos_weight=minigrad.tensor(WEIGHTS)),
         ((1 - LABELS) * S4 + WEIGHTS * LABELS * (1 - S4)) / 16, None, "sign"),
+    "the class beside": (lambda x: x.exp()[range(4), [0, 3, 1, 1]],
+                         G4[0][:, None] * np.exp(X4) * np.eye(4)[[1, 0, 2, 2]], G4[0], "wrong_argument"),
+    "rms norm as layer norm": (
+        lambda x: x * (x**2).mean(1, keepdim=True) ** -0.5,
+        RMS * (G4 - G4.mean(1, keepdims=True) - X4 * RMS * (G4 * X4 * RMS).mean(1, keepdims=True)), G4, "extra_term"),
+    "ones for a mask": (lambda x: (minigrad.tensor(LABELS) @ x.exp()).log(),
+                        np.exp(X4) * (np.ones((4, 4)) @ (G4 / (np.ones((4, 4)) @ np.exp(X4)))), G4, "mask_missing"),
+    "one of two slopes": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * (X4 > 0), G4, "mask_missing"),
+    "two slopes swapped": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * np.where(X4 > 0, 0.25, 1), G4,
+                           "mask_inverted"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 
@@ -620,6 +630,16 @@ def test_a_number_that_was_left_out_of_a_constant_is_called_by_its_name():
     row = compare_in({"x": x, "length": length}, z, {"x": 2 * X - 9.8 * np.sin(X)}).rows[0]
 
     assert "is 1/length times" in row.diagnosis.message
+
+
+def test_a_factor_that_is_a_tensor_is_called_by_its_name():
+    x, focus = leaf(X), leaf(np.float64(1.3))
+    z = (focus * x / 2).sin().sum() + (focus * x[1:] * x[:3]).sum()
+    right = (1.3 * np.cos(0.65 * X) / 2) + 1.3 * np.r_[X[1], X[0] + X[2], X[1] + X[3], X[2]]
+
+    row = one_row({"x": x, "focus": focus}, z, "x", right / 1.3)
+
+    assert row.diagnosis.message == "The gradient of x is 1/focus times what it should be."
 
 
 WORDS = {

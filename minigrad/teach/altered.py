@@ -226,6 +226,7 @@ def _with_another_constant(use: Use) -> Alterations:
     ]
     if name == use.beside and set(np.unique(given)) == {0, 1}:
         others.append(("mask_inverted", 1 - given, "the mask inverted"))
+        others.append(("mask_missing", np.ones_like(given), "ones in place of the mask"))
     elif name != use.beside:
         others.append(("mask_inverted", np.logical_not(given), "the mask inverted"))
     if given.ndim == 2 and given.shape[0] == given.shape[1]:

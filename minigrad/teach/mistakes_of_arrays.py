@@ -77,23 +77,33 @@ def _in_order(n: int, size: int, step: int) -> Iterator[int]:
         yield from range(start, min(start + size, n))[:: step if size == 1 else -step]
 
 
-@mistake("wrong_argument", "getitem index_put")
-def _another_index(use: Use, index: tuple[Any, ...]) -> Variants:
+@mistake("wrong_argument", "getitem index_put gather")
+def _another_index(use: Use, index: Any) -> Variants:
     """The gradient of {op}{line} was read from, or added to, the wrong entries: {n}.
 
     Write down which entries the operation reads, and add each gradient to the entry that was read.
     """
-    arrays = [k for k, i in enumerate(index) if isinstance(i, np.ndarray) and i.dtype.kind in "iu"]
+    parts = index if isinstance(index, tuple) else (index,)
+    arrays = [k for k, i in enumerate(parts) if isinstance(i, np.ndarray) and i.dtype.kind in "iu"]
+    others: list[tuple[int, Array, str]] = []
+    for k in arrays:
+        here = parts[k]
+        n = use.passed.shape[use.values["axis"] if use.op_name == "gather" else k]
+        shifted = [(k, (here + d) % n, "each index is one too large or too small") for d in (1, -1)]
+        others += shifted if n > 2 and use.op_name != "index_put" else []
+        for axis in range(here.ndim if here.size > 2 else 0):
+            turned = (np.roll(here, d, axis) for d in (1, -1))
+            others += [(k, i, "the indices are shifted by one place") for i in turned]
+        alike = [i for i in use.graph.indices if i.shape == here.shape and len(arrays) == 1]
+        others += [(k, i, "the indices are those of another operation") for i in alike]
+    for k, i, words in others:
+        if not np.array_equal(i, parts[k]):
+            changed = (*parts[:k], i, *parts[k + 1 :])
+            yield Variant(use.rule(use.g, index=changed if parts is index else i), words)
     if len(arrays) == 2:
         j, k = arrays
-        changed = tuple(index[{j: k, k: j}.get(m, m)] for m in range(len(index)))
-        yield Variant(use.rule(use.g, index=changed), "the two indices are swapped")
-    for k in arrays if len(arrays) == 1 else ():
-        for other in use.graph.indices:
-            if other.shape == index[k].shape and not np.array_equal(other, index[k]):
-                changed = (*index[:k], other, *index[k + 1 :])
-                words = "the indices are those of another operation"
-                yield Variant(use.rule(use.g, index=changed), words)
+        swapped = tuple(index[{j: k, k: j}.get(m, m)] for m in range(len(index)))
+        yield Variant(use.rule(use.g, index=swapped), "the two indices are swapped")
 
 
 @mistake("wrong_argument", "mul matmul dot")

@@ -206,6 +206,9 @@ def _normalization(
     if centered:
         wrong += _with_the_mean(r * g, mean, other, n)
     averaged = total is np.mean
+    if averaged and not centered:
+        words, d = "mean(g) is subtracted, as in layer norm", -r * np.mean(g, axis, keepdims=True)
+        wrong.append(("extra_term", words, d + 0 * g))
     instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)

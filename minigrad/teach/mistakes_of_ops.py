@@ -441,6 +441,37 @@ def _one_bound(use: Use, x: Array) -> Passes:
     return [use.g * (x >= use.values["a"]), use.g * (x <= use.values["b"])]
 
 
+def _two_slopes(use: Use) -> tuple[Array, float]:
+    """Where the slope is 1, and the other slope, of  x * where(x > 0, 1, a),  such as prelu.
+
+    Raises LookupError at any other product; then no mistake is found.
+    """
+    slopes = use.values.get(use.beside)
+    kinds = np.unique(slopes if slopes is not None else ())
+    if len(kinds) != 2 or 1 not in kinds or kinds[0] <= 0 or use.g.shape != use.passed.shape:
+        raise LookupError
+    return np.asarray(slopes == 1), float(np.sum(kinds) - 1)
+
+
+@mistake("mask_missing", "mul")
+def _one_of_two_slopes(use: Use) -> Passes:
+    """{op}{line} has two slopes, and your gradient is 0 where the slope is not 1, as for relu.
+
+    Multiply by the slope there.
+    """
+    return use.g * _two_slopes(use)[0]
+
+
+@mistake("mask_inverted", "mul")
+def _two_slopes_inverted(use: Use) -> Passes:
+    """The two slopes of {op}{line} are swapped.
+
+    Multiply by 1 where the input passed, and by the other slope elsewhere.
+    """
+    passes, slope = _two_slopes(use)
+    return use.g * np.where(passes, slope, 1)
+
+
 @mistake("mask_missing", "leaky_relu elu")
 def _as_relu(use: Use, x: Array) -> Passes:
     """{op}{line} also passes a part of the gradient where its input is negative. Your gradient is

@@ -273,7 +273,7 @@ class Graph:
     tensors     the values of the student's tensors and of the steps between them, each with its name
     constants   the values of the student's tensors that need no gradient, such as targets
     arrays      name -> the student's NumPy arrays, from which such constants may have been made
-    scalars     name -> the student's floats, such as lam, without 0, 1 and -1
+    scalars     name -> the student's floats and leaves of one number, without 0, 1 and -1
     variables   name -> the student's tensors that need one
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
@@ -297,6 +297,8 @@ class Graph:
         self.variables = {n: t for n, t in dense.items() if t.requires_grad}
         given = {n: v for n, v in namespace.items() if isinstance(v, np.ndarray) and n[:1] != "_"}
         numbers = {n: v for n, v in namespace.items() if isinstance(v, float) and n[:1] != "_"}
+        leaves = {n: t for n, t in dense.items() if t.is_leaf and t.numel() == 1}
+        numbers |= {n: t.item() for n, t in leaves.items() if t.node is not target}
         self.scalars = {n: float(v) for n, v in numbers.items() if abs(v) not in (0, 1)}
         self.arrays = {n: v for n, v in given.items() if v.dtype.kind in "fbiu" and v.size > 2}
         self.known = self._known(dense.values())

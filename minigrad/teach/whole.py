@@ -328,6 +328,10 @@ def _scaled(a: Answer) -> Places:
                 twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
                 also = (*twice, *(("mean_for_sum",) if n in sizes else ()))
                 yield {"n": fraction_of(times), "also": also}
+    for name, v in a.graph.scalars.items() if not one_number(a.right) else ():
+        for times, words in ((v, name), (1 / v, f"1/{name}")):
+            if a.gives(times * a.right):
+                yield {"n": words}
 
 
 @mistake_in(IN_ALL, "transposed")
