@@ -197,6 +197,9 @@ FORMULAS = {
     "rms norm as layer norm": (
         lambda x: x * (x**2).mean(1, keepdim=True) ** -0.5,
         RMS * (G4 - G4.mean(1, keepdims=True) - X4 * RMS * (G4 * X4 * RMS).mean(1, keepdims=True)), G4, "extra_term"),
+    "softmax for max": (lambda x: x.amax(1), P4 * G4[0][:, None], G4[0], "wrong_argument"),
+    "the sign of masked probabilities": (lambda x: (x.softmax(1) * minigrad.tensor(LABELS)).sum(),
+                                         -P4 * (LABELS - (P4 * LABELS).sum(1, keepdims=True)), None, "sign"),
     "ones for a mask": (lambda x: (minigrad.tensor(LABELS) @ x.exp()).log(),
                         np.exp(X4) * (np.ones((4, 4)) @ (G4 / (np.ones((4, 4)) @ np.exp(X4)))), G4, "mask_missing"),
     "one of two slopes": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * (X4 > 0), G4, "mask_missing"),
@@ -677,6 +680,46 @@ def test_the_kernel_of_a_convolution_by_a_matrix_is_recognized(turned, words):
     row = one_row({"x": x, "w": w}, z, "x", mine)
 
     assert row.diagnosis.kind == "transposed" and words in row.diagnosis.message
+
+
+def test_the_largest_entry_of_an_earlier_tensor_is_named():
+    x = leaf(X4)
+    margins = x + 2 * tensor(np.eye(4))
+
+    row = one_row(
+        {"x": x, "margins": margins}, margins.max(1)[0].sum(), "x", np.eye(4)[X4.argmax(1)]
+    )
+
+    assert row.diagnosis.message.endswith("goes to the largest entry of x, instead of the input.")
+
+
+GATED = {
+    "the state": (lambda h, r, c: h, "h before the step instead of rh"),
+    "the candidate": (lambda h, r, c: c, "c instead of rh"),
+}
+
+
+@pytest.mark.parametrize("factor, words", GATED.values(), ids=GATED)
+def test_another_value_in_the_derivative_of_each_step_is_named(factor, words):
+    U, V, h0 = 0.6 * draw(3, 3, seed=1), 0.6 * draw(3, 3, seed=2), draw(3, seed=3)
+    u, h, steps = leaf(U), leaf(h0), []
+    for _ in range(4):
+        r = (tensor(V) @ h).sigmoid()
+        rh = r * h
+        c = (u @ rh).tanh()
+        steps.append([t.detach().numpy() for t in (h, r, c)])
+        h = (1 - r) * h + r * c
+    g, mine = 2 * h.detach().numpy(), 0
+    for before, gate, new in steps[::-1]:
+        of_c = g * gate * (1 - new**2)
+        mine = mine + np.outer(of_c, factor(before, gate, new))
+        of_rh = U.T @ of_c
+        of_gate = g * (new - before) + of_rh * before
+        g = g * (1 - gate) + of_rh * gate + V.T @ (of_gate * gate * (1 - gate))
+
+    row = one_row({"u": u, "h": h, "r": r, "rh": rh, "c": c}, (h**2).sum(), "u", mine)
+
+    assert row.diagnosis.kind == "wrong_argument" and words in row.diagnosis.message
 
 
 def test_a_product_of_batches_is_called_by_its_name():

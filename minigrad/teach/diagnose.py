@@ -38,6 +38,7 @@ from minigrad.teach.mistakes_of_formulas import OF_FORMULAS, slips
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
     Tried,
+    another_value,
     at_the_uses,
     before_the_softmax,
     everywhere,
@@ -158,7 +159,12 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
-        found += chain(altered(a, until), off_by_one(a, until), at_other_values(a, until))
+        found += chain(
+            altered(a, until),
+            off_by_one(a, until),
+            another_value(a, until),
+            at_other_values(a, until),
+        )
     if not found:
         found += everywhere(a, until, one_way=True)
     if not found:  # a value that is nearly the same, such as one without its eps, is found by now
@@ -219,6 +225,10 @@ def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
 
 
+def _ops(a: Answer) -> set[str]:
+    return {u.op_name for u in a.graph.paths}
+
+
 def _reads(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     """Does the operation of `first` read the result of that of `d`?"""
     return any(u.node is first.node and u.parent is d.node for u in a.graph.uses)
@@ -251,6 +261,9 @@ LIKELIER = [
     # for a single number (2 * 2 is 2**2), the simple mistake is more likely than a coincidence
     Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
     Likelier("sign", {"wrong_argument"}, _of_one_number),
+    # softmax passes 1 - mask as -mask: rather the sign
+    Likelier("sign", {"mask_inverted"},
+             lambda a, first, d: op_name(first.node) == "mul" and "softmax" in _ops(a) and a.same(-a.right)),
     # more likely a forgotten 1/2 of x**2 / 2 than a path that is counted twice
     Likelier("scale", {"double_counted"}, _of_a_half),
     # more likely that everything is halved than a missing path at every operation of a kind

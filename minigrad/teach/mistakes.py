@@ -187,9 +187,9 @@ def _missing_operand(use: Use) -> Passes:
 
 @mistake("double_counted")
 def _counted_twice(use: Use) -> Passes:
-    """The gradient through {op}{line} was counted twice.
+    """The gradient through {op}{line} was counted twice: it is 2 times what it should be.
 
-    Each use of a tensor contributes once.
+    Each use of a tensor contributes once. Look also for a factor, such as the 1/2 of  lam / 2.
     """
     return 2 * use.passed if use.fan_in > 1 else None
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad.core.node import Node
 from minigrad.core.views import CopySlices, apply_chain
+from minigrad.ops import softmax
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
 from minigrad.teach.uses import AnyNode, Graph, Use, called, constant_factor, names_of, operation_of
@@ -428,6 +429,26 @@ def _mask_of_the_gradient(use: Use) -> Passes:
     Multiply by 1 where the input passed, whatever the sign of the gradient.
     """
     return use.g * (use.g > 0)
+
+
+@mistake("wrong_argument", *EXTREMES)
+def _another_extreme(use: Use, x: Array, widened: Array) -> Variants:
+    """The gradient through {op}{line} goes to {n}.
+
+    It goes to the entry that was chosen in the forward pass, and is 0 for the others.
+    """
+    axis, largest = use.values.get("axis"), use.op_name in ("amax", "max")
+    yield Variant(
+        widened * softmax(x if largest else -x, axis=axis), "all entries, as with a softmax"
+    )
+    for value, node in _further_in(use):
+        if np.shape(value) == x.shape and not np.array_equal(value, x):
+            best = (np.max if largest else np.min)(value, axis=axis, keepdims=True)
+            name = use.graph.names.get(node) if node is not None else None
+            words = (
+                f"the {'largest' if largest else 'smallest'} entry of {name or 'an earlier tensor'}"
+            )
+            yield Variant(widened * (value == best), f"{words}, instead of the input")
 
 
 @mistake("mask_missing", "clamp")

@@ -3,6 +3,7 @@
     at_the_uses    a row of the table of mistakes, at one edge that leads to the tensor
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     off_by_one     each step of a recurrence reads the value of the step before
+    another_value  each step reads another value of the same step
     in_one_term    a part of softmax is forgotten, but only for the entropy in the loss
     two_at_once    a sign is wrong, and a path is missing
 
@@ -21,7 +22,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import chain, islice, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ import numpy as np
 from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_ops  # noqa: F401
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, TABLE, Mistake, Variant, message_and_hint, variants
-from minigrad.teach.recurrences import repeated_uses
+from minigrad.teach.recurrences import recurrences, repeated_uses
 from minigrad.teach.uses import Graph, Use, called, constant_factor, dense, plan_of_node
 from minigrad.teach.whole import SOFT, Table, recognized
 
@@ -247,6 +248,47 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
                     texts = message_and_hint(off_by_one)
                     yield a.found(*texts, kind="wrong_argument", use=uses[0], n=n)
                     return
+
+
+def another_value(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """The derivative of {op}{line}, here and in each step, was computed with {n} instead of {m}.
+
+    Write down which values each step reads, under the names of the program.
+    """
+    graph, read = a.graph, list(_read_in_steps(a.graph)) if not a.few else []
+    instead = [(_called(graph, values[-1]), values) for _, _, values in read]
+    for r in recurrences(graph) if read else ():
+        if graph.known.keys() >= set(r.before):
+            n = f"{graph.called(r.states[-1])} before the step"
+            instead.append((n, [graph.known[node] for node in r.before]))
+    for (uses, name, values), (n, others) in product(read, instead):
+        if time.thread_time() > until:
+            return
+        alike = len(others) == len(values) and np.shape(others[0]) == np.shape(values[0])
+        if not alike or all(map(np.array_equal, values, others)):
+            continue
+        values_at = {(u.node, u.k): v for u, v in zip(uses, others, strict=True)}
+        changed = walked(graph, values_at, partial(_reading, name, values_at))
+        if a.target in changed and a.gives(a.right + changed[a.target]):
+            words = {"n": n, "m": _called(graph, values[-1])}
+            yield a.found(
+                *message_and_hint(another_value), kind="wrong_argument", use=uses[-1], **words
+            )
+            return
+
+
+def _read_in_steps(graph: Graph) -> Iterator[tuple[list[Use], str, list[Any]]]:
+    """The uses at one place of each step, the name of a value that their rule reads, and this value in each."""
+    for uses, in_steps in repeated_uses(graph):
+        for name in uses[0].reads() if in_steps else ():
+            values = [u.values.get(name) for u in uses]
+            shapes = {v.shape for v in values if isinstance(v, np.ndarray) and v.size > 1}
+            if len(shapes) == 1 and all(isinstance(v, np.ndarray) for v in values):
+                yield uses, name, values
+
+
+def _called(graph: Graph, value: Any) -> str:
+    return next((n for n, v in graph.tensors if v is value), "another value")
 
 
 AT = ""  # in place of a name: another operand, with the result that belongs to it

@@ -650,7 +650,7 @@ def called(node: Node) -> str:
 
 VIEWS, NOT_VIEWS = (
     ("Squeeze", "View", "UnsafeView", "Where"),
-    ("matmul", "index_select", "logabsdet"),
+    ("matmul", "einsum", "index_select", "logabsdet"),
 )
 
 
