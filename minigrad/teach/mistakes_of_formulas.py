@@ -202,13 +202,13 @@ def _normalization(
 
     mean, other = parts(axis)
     n = x.size // r.size
+    averaged = total is np.mean
     wrong = [("missing_path", "r is treated as a constant", other)]
     if centered:
         wrong += _with_the_mean(r * g, mean, other, n)
-    averaged = total is np.mean
-    if averaged and not centered:
-        words, d = "mean(g) is subtracted, as in layer norm", -r * np.mean(g, axis, keepdims=True)
-        wrong.append(("extra_term", words, d + 0 * g))
+    elif averaged:
+        d = 0 * g - r * np.mean(g, axis, keepdims=True)
+        wrong.append(("extra_term", "mean(g) is subtracted, as in layer norm", d))
     instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
@@ -234,9 +234,8 @@ def _normalization(
                 words = "it is that of a normalization along other axes"
                 wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
     words = f"r * (g - y * {'mean' if averaged else 'sum'}(g * y))  for  y = r * x"
-    if centered:
-        words = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
-    return Formula(use, node, wrong, words)
+    whole = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
+    return Formula(use, node, wrong, whole if centered else words)
 
 
 def _with_the_mean(first: Array, mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
