@@ -157,6 +157,7 @@ def _denominator(a: Answer) -> Places:
 # Is the mean subtracted, and what is 1 for the squares of a row? Layer norm, a vector of length 1, RMS norm.
 NORMALIZATIONS = ((True, np.mean), (False, np.sum), (False, np.mean))
 # These ops read what is normalized.
+NORMALIZATION_TEXT = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
 MEASURED = "mean sum standardize linalg_vector_norm mul pow square".split()
 
 
@@ -202,8 +203,7 @@ def _normalization(
 
     mean, other = parts(axis)
     n = x.size // r.size
-    averaged = total is np.mean
-    wrong = [("missing_path", "r is treated as a constant", other)]
+    wrong, averaged = [("missing_path", "r is treated as a constant", other)], total is np.mean
     if centered:
         wrong += _with_the_mean(r * g, mean, other, n)
     elif averaged:
@@ -234,8 +234,7 @@ def _normalization(
                 words = "it is that of a normalization along other axes"
                 wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
     words = f"r * (g - y * {'mean' if averaged else 'sum'}(g * y))  for  y = r * x"
-    whole = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
-    return Formula(use, node, wrong, whole if centered else words)
+    return Formula(use, node, wrong, NORMALIZATION_TEXT if centered else words)
 
 
 def _with_the_mean(first: Array, mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
