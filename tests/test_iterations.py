@@ -298,3 +298,13 @@ def test_a_long_loop_by_hand_is_shortened_and_each_of_its_steps_can_be_shown(bod
     for step in range(0, len(document.steps) + 1, 5):
         assert tape.at(step)
     assert tape.svg(folded=True).count("of 60") and tape.text()
+
+
+def test_the_many_values_without_names_of_a_very_long_loop_have_numbers():
+    w = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        for _ in range(1100):
+            (w * minigrad.ones(2)).sum().backward()
+        w * minigrad.ones(2)
+
+    assert "input#1101" in [n.name for n in tape.shown().nodes]

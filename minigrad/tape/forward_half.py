@@ -67,7 +67,7 @@ class ForwardHalf(Identities):
             op_call=None if through is not None else op_call(op, operands, params, inputs),
         )
         number = self.add_op(entry)
-        self.add_results(entry, number, (x if isinstance(x, Tensor) else None for x in results))
+        self.add_results(entry, number, [x if isinstance(x, Tensor) else None for x in results])
         if through is not None:
             entry.through = self.number(through)
             self._look_up_one(through, entry.through)

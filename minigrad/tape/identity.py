@@ -8,7 +8,7 @@ Tensors and nodes are only referenced weakly: a recording does not keep a graph 
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -32,6 +32,7 @@ from minigrad.tape.snapshot import Snapshot
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
 # ("update", update, 0)
 Event = tuple[str, int, int]
+Kind = tuple[tuple[int, ...], str]  # a shape and a dtype
 
 
 class Tensors(ABC):
@@ -168,13 +169,22 @@ class Tensors(ABC):
         self.events.append((kind, len(self.entries) - 1, 0))
         return len(self.entries) - 1
 
-    def add_results(self, entry: Entry, number: int, results: Iterable[Any]) -> None:
-        """Record the results of an operation; None for one that is not a tensor, or no longer exists."""
+    def add_results(
+        self, entry: Entry, number: int, results: Sequence[Any], kinds: Sequence[Kind] = ()
+    ) -> None:
+        """Record the results of an operation; None for one that is not a tensor, or no longer exists.
+
+        kinds    the shapes and dtypes of several results: one that no longer exists keeps its place
+        """
+        requires_grad = any(x is not None and x.requires_grad for x in results)
         for output, tensor in enumerate(results):
             if tensor is not None:
                 key = self.number(tensor)
                 entry.results.append(self.version(tensor, key))
                 self._latest[key] = (number, output)
+            elif kinds:
+                dropped = TensorVersion(next(self._serial), 0, *kinds[output], requires_grad, None)
+                entry.results.append(dropped)
 
     def written(
         self, tensor: Any, before: int, g: Snapshot | None, update: Update

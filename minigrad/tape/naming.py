@@ -48,10 +48,10 @@ def result_names(recorder: Recorder) -> list[list[str]]:
     taken: set[str] = set(of_tensor.values())
 
     def unique(name: str, always: bool) -> str:
-        counts[name, always] = count = counts.get((name, always), 0) + 1
-        label = f"{name}#{count}" if always or count > 1 else name
-        if label in taken:
-            return unique(name, always)
+        label = None
+        while label is None or label in taken:
+            counts[name, always] = count = counts.get((name, always), 0) + 1
+            label = f"{name}#{count}" if always or count > 1 else name
         taken.add(label)
         return label
 

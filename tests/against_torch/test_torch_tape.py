@@ -186,6 +186,29 @@ def test_a_batch_of_a_loader_is_a_leaf(lib):
 
 
 @pytest.mark.parametrize("lib", [torch, minigrad])
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x.chunk(3)[2],
+        lambda x: x.split([1, 2])[1],
+        lambda x: x.unbind()[1],
+        lambda x: x.max(1)[0],
+        lambda x: x.sort(1)[0],
+    ],
+)
+def test_the_other_results_of_an_operation_may_be_dropped_at_once(lib, part):
+    x = lib.ones(3, 2, requires_grad=True)
+    with minigrad.record() as tape:
+        y = part(x * 1)
+        z = y * 2
+        z.sum().backward()
+    nodes = {n.name: n for n in tape.shown().nodes}
+    assert nodes["z"].expression == "y * 2"
+    assert any("y" in name.split(", ") for name in nodes)
+    assert all(tape.at(k) for k in range(len(tape.shown().steps)))
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
 def test_lazy_layers_are_recorded_before_and_at_their_first_call(lib):
     def main():
         net = lib.nn.Sequential(lib.nn.LazyLinear(4), lib.nn.LazyBatchNorm1d())

@@ -25,6 +25,7 @@ from minigrad.core.op import REGISTRY, Op, as_in_pytorch
 from minigrad.tape.document import UpdateKind
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, WrittenTensor, result_of
 from minigrad.tape.forward_half import why_no_gradient
+from minigrad.tape.identity import Kind
 from minigrad.tape.names import constant_text, number_text, same, setting
 from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.torch.tensors import TorchTensors
@@ -42,9 +43,18 @@ class Pending:
     """An operation that has run, but whose results have not been recorded yet."""
 
     entry: Entry
-    results: list[weakref.ref[torch.Tensor]]
-    kept: list[torch.Tensor]  # not views: PyTorch would then make another object
+    results: list[Callable[[], torch.Tensor | None]]  # weak references
+    kept: list[torch.Tensor | None]  # not views: PyTorch would then make another object
     recording: bool
+    kinds: list[Kind]  # of several results
+
+    @classmethod
+    def of(cls, entry: Entry, result: Any, recording: bool, kept: bool = True) -> "Pending":
+        """An operation with its result, or its results. Some of these may be None, as in a derivative."""
+        made = [*_flat(result, with_none=True)]
+        refs = [_missing if x is None else weakref.ref(x) for x in made]
+        kinds = [((), "") if x is None else (tuple(x.shape), name_of(x.dtype)) for x in made]
+        return cls(entry, refs, made if kept else [], recording, kinds if len(made) > 1 else [])
 
 
 class Unseen:
@@ -112,11 +122,9 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             raise
         if result is None:
             result = [given[name] for name in facts.writes if name in given]
-        made = list(_flat(result))
         if entry.through is not None:
-            made = [made[0]._base]
-        refs = [weakref.ref(x) for x in made]
-        self._pending = Pending(entry, refs, [] if facts.view else made, on)
+            result = next(_flat(result))._base
+        self._pending = Pending.of(entry, result, on, kept=not facts.view)
         return returned
 
     def _begun(self, facts: "OpFacts", given: dict[str, Any]) -> Entry:
@@ -206,7 +214,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         number = self.seen.add_op(entry)
         if entry.op == "rnn_layer":  # part of its workspace is uninitialized memory
             self.seen.unset.update(self.seen.number(x) for x in results[3:] if x is not None)
-        self.seen.add_results(entry, number, results)
+        self.seen.add_results(entry, number, results, pending.kinds)
         first = next((x for x in results if x is not None), None)
         if first is None:
             return
@@ -231,8 +239,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         recording = torch.is_grad_enabled()
         with self.unseen():
             result = apply(*args, **kwargs)
-        made = list(_flat(result))
-        self._pending = Pending(entry, [weakref.ref(x) for x in made], made, recording)
+        self._pending = Pending.of(entry, result, recording)
         return result
 
     def called(self, module: torch.nn.Module, args: Any) -> None:
@@ -418,9 +425,15 @@ def _is_tensor(x: Any) -> bool:
     return isinstance(x, torch.Tensor)
 
 
-def _flat(result: Any) -> Iterator[torch.Tensor]:
+def _missing() -> None:
+    """In place of a weak reference: an operation did not compute this result."""
+
+
+def _flat(result: Any, with_none: bool = False) -> Iterator[Any]:
     if isinstance(result, torch.Tensor):
         yield result
     elif isinstance(result, list | tuple):
         for part in result:
-            yield from _flat(part)
+            yield from _flat(part, with_none)
+    elif result is None and with_none:
+        yield None
