@@ -203,7 +203,7 @@ def json_numbers(values: list[Any]) -> list[Number]:
 
 
 def json_number(value: float | complex | None) -> Number:
-    """A number for JSON, with seven digits; "nan", "inf" and complex numbers as text."""
+    """A number for JSON, with seven digits; "nan", "inf" and complex numbers, with four, as text."""
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else str(value)
-    return str(value) if isinstance(value, complex) else value
+    return f"{value:.4g}" if isinstance(value, complex) else value

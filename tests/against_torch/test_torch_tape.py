@@ -825,3 +825,18 @@ def test_plots_show_the_sparse_gradient_of_an_embedding():
     [bar] = plots.gradient_norms(table).axes[0].patches
     assert bar.get_height() == pytest.approx(table.weight.grad.to_dense().norm().item())
     assert plots.gradient_histograms(table).axes
+
+
+def test_a_complex_number_and_a_write_that_the_graph_does_not_see_are_drawn():
+    x = torch.tensor(1 / 3, requires_grad=True)
+    with minigrad.record() as tape:
+        z = torch.complex(x * 1e6, x)
+        z.abs().backward()
+        variance = torch.ones(2, requires_grad=True).clone()
+        with torch.no_grad():
+            variance.clamp_(min=0.5)
+        variance.log().sum().backward()
+    shown = {n.name: n for n in tape.shown().nodes}
+    assert tape.shown().value(shown["z"].value)["first"] == ["3.333e+05+0.3333j"]
+    assert "3.333e+05+0.3333j" in tape.svg()
+    assert all(i.jacobian is None for n in shown.values() if n.op == "log" for i in n.inputs)

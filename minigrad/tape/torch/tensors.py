@@ -170,6 +170,7 @@ class TorchTensors(Tensors):
                 del rest[: skipped + 1]
             else:  # an operand that is hidden from the user
                 entry.inputs.append(Input(source, output, gradient=True))
+                entry.op_call = None  # with one more operand, it cannot be applied again
         entry.saved += self._saved(entry, number, node, results)
 
     def _saved(
