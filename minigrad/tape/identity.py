@@ -1,7 +1,7 @@
-"""Identifies tensors in a recording: their numbers, their names, and the memory they use.
+"""Identifies tensors in a recording: their numbers, and the memory they use.
 
     Tensors       the tensors of one engine: minigrad's, or PyTorch's (torch/tensors.py)
-    Identities    what has been recorded so far, and the names of tensors
+    Identities    what has been recorded so far, and the minigrad tensors in it
 
 Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
 """
@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.errors import Place, in_constructor, user_frame, user_line
+from minigrad.core.errors import in_constructor
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import (
@@ -26,7 +26,7 @@ from minigrad.tape.events import (
     Update,
     WrittenTensor,
 )
-from minigrad.tape.names import has_values, local_variables, tensors_in
+from minigrad.tape.names import has_values, tensors_in
 from minigrad.tape.snapshot import Snapshot
 
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
@@ -216,15 +216,9 @@ class Identities(Tensors):
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
         self.iterations: list[Iteration] = []  # the ones that are kept of a long loop
-        self.fixed: dict[int, str] = {}  # names of tensors, once iterations were left out
         self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
-        self.names: dict[int, str] = {}  # names of tensors, by number
-        self.local_names: dict[int, str] = {}  # those in variables of the user's functions
-        self.parameter_names: dict[int, str] = {}  # and in their parameters
-        self.owners: dict[int, tuple[int, str]] = {}  # a gradient -> its leaf, and "grad"
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self._of_array: dict[int, int] = {}  # an array's id -> its tensor
-        self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id -> (a counter, its storage)
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
         self._moved: dict[AnyNode, int] = {}  # nodes whose leaf a hook has written to
@@ -274,10 +268,6 @@ class Identities(Tensors):
             number = self.calls[number].parent
         return found[::-1]
 
-    def called(self, name: str, tensor: Tensor) -> None:
-        """Name a tensor that is not in a user's variable, such as the mask of dropout."""
-        self.names.setdefault(self.number(tensor), name)
-
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
         """Note 0-d tensors that have names, so that they are not mistaken for plain numbers."""
         self._scalars.update((id(t), t) for t in tensors if has_values(t, Tensor) and not t.ndim)
@@ -290,114 +280,3 @@ class Identities(Tensors):
         if seen or operand.counter not in (FRESH, INFERENCE):
             return False
         return id(operand) not in map(id, self.namespace().values())
-
-    def look_up_names(self) -> None:
-        """Find names for tensors in the user's namespace, and in the function that is running."""
-        self.look_up_local_names(in_depth=True)
-        for name, tensor in tensors_in(self.namespace(), self._kinds()):
-            self._note_names(self.names, tensor, name)
-
-    def place_of_op(self) -> Place | None:
-        """The user's line, which applies an op; its function's variables give names to tensors."""
-        has_new_leaf = bool(self.entries) and self.entries[-1].kind == "leaf"
-        self.look_up_local_names(in_depth=has_new_leaf)
-        return user_line()
-
-    def look_up_local_names(self, in_depth: bool = False) -> None:
-        """Note which variables of the user's function hold tensors: they are gone when it returns.
-
-        A parameter names only what was made before the recording, and only if no variable does:
-        f(x @ w) does not name its argument. So does the module that is being called, which has
-        another name outside. Lists, dictionaries and modules are searched `in_depth`.
-        """
-        variables, parameters = local_variables(user_frame())
-        kinds, called = self._kinds(), [m for m, _ in self._modules] if in_depth else []
-        selves = [k for k in parameters if any(variables.get(k) is m for m in called)]
-        search = tensors_in(variables, kinds) if in_depth else variables.items()
-        for name, value in search:
-            if has_values(value, kinds) and not name.startswith("_"):
-                inner = name.partition("[")[0] in parameters or name.partition(".")[0] in selves
-                self._note_names(self.parameter_names if inner else self.local_names, value, name)
-
-    def _kinds(self) -> tuple[type[Any], ...]:
-        """The classes of the tensors that are recorded."""
-        return tuple(own.kind for own in self.engines)
-
-    def _note_names(self, names: dict[int, str], value: object, name: str) -> None:
-        """Note a variable's name for the tensor in it, and for its .grad and .data, if they have none."""
-        own = next(own for own in self.engines if isinstance(value, own.kind))
-        if (known := own.known(value)) is None:
-            memory, number = own._newest_leaf
-            if memory == own.memory_of(value) and own.alive(number) is not None:
-                names.setdefault(number, f"{name}.data")
-            return
-        made, _ = own._latest.get(known, (None, 0))
-        computed = made is not None and self.entries[made].kind == "op"
-        if not (computed and names is self.parameter_names):
-            names.setdefault(known, name)
-        gradient = None if computed else own.known(_grad_of(value))
-        if gradient is not None:
-            names.setdefault(gradient, f"{names.get(known, name)}.grad")
-
-    def _look_up_one(self, tensor: Any, key: int) -> None:
-        """Look up the name of a tensor that is used as an operand.
-
-        Only variables are checked here; lists and modules are searched later.
-        """
-        if key in self.names or key in self._sought:
-            return
-        self._sought.add(key)
-        own = next(own for own in self.engines if isinstance(tensor, own.kind))
-        if owner := own.as_gradient(tensor):
-            self.owners[key] = owner
-        name = self._variable_of(tensor) or self._gradient_of(tensor)
-        if name is not None:
-            self.names[key] = name
-
-    def _variable_of(self, thing: object) -> str | None:
-        """The user's first variable that holds this object."""
-        return _first_variable(self.namespace(), thing)
-
-    def name_of_owner(self, owner: object) -> str:
-        """The user's name for an optimizer, scheduler or module; its class's name if it has none."""
-        local, _ = local_variables(user_frame())
-        named = self._variable_of(owner) or _first_variable(local, owner)
-        return named or type(owner).__name__
-
-    def gradient_name(self, tensor: Tensor) -> str | None:
-        """ "w.grad", if this is the gradient of a leaf whose name is known."""
-        leaf, what = self.as_gradient(tensor) or (-1, "")
-        known = (self.names, self.local_names, self.parameter_names)
-        return next((f"{names[leaf]}.{what}" for names in known if leaf in names), None)
-
-    def settle_names(self) -> None:
-        """Find the last names, when the recording ends."""
-        self.look_up_names()
-        self.names = self.parameter_names | self.local_names | self.names
-        for gradient, (leaf, what) in self.owners.items():
-            if leaf in self.names:
-                self.names.setdefault(gradient, f"{self.names[leaf]}.{what}")
-
-    def _gradient_of(self, tensor: Any) -> str | None:
-        """ "w.grad", if this is the gradient of the user's variable w."""
-        if tensor.requires_grad:
-            return None  # most operands do, and this saves a search
-        for own in self.engines:
-            for name, leaf in self.namespace().items():
-                if isinstance(leaf, own.kind) and _grad_of(leaf) is tensor:
-                    known = own.known(leaf)
-                    return f"{name if known is None else self.names.get(known, name)}.grad"
-        return None
-
-
-def _first_variable(variables: Mapping[str, object], thing: object) -> str | None:
-    """The first of these variables that holds this object and is not private."""
-    return next((n for n, v in variables.items() if v is thing and n[:1] != "_"), None)
-
-
-def _grad_of(tensor: Any) -> Any:
-    """The gradient of a leaf."""
-    try:  # faster than suppress
-        return tensor.grad if tensor.is_leaf else None
-    except RuntimeError:  # PyTorch refuses to read some views: see tape/torch
-        return None

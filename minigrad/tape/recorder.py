@@ -17,7 +17,7 @@ parameter that was written to gets a new entry: the same tensor and AccumulateGr
 Later computations start from that entry, so that the graphs of two training steps do not share
 their leaves.
 
-Read events.py first, then identity.py and forward_half.py.
+Read events.py first, then identity.py, variables.py and forward_half.py.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
