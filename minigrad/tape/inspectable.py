@@ -7,6 +7,7 @@ A `Tape` (record.py) and a shown program (static/view.py) only provide a documen
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
@@ -190,7 +191,7 @@ class Inspectable:
 
         Raises ValueError for another extension.
         """
-        path = Path(path)
+        path = Path(os.fspath(path))  # its error is the same in each version of Python
         ending = path.suffix.lower()
         writers: dict[str, Callable[[], str | bytes]] = {
             ".png": self.png,

@@ -7,6 +7,7 @@ gif          an animated GIF, drawn by matplotlib
 """
 
 import io
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import index
@@ -52,7 +53,7 @@ def save_steps(
     document: Document, folder: str | Path, steps: Iterable[int] | None = None
 ) -> list[Path]:
     """Write an SVG file for each step into a folder (created if needed); returns the paths."""
-    folder = Path(folder)
+    folder = Path(os.fspath(folder))
     folder.mkdir(parents=True, exist_ok=True)
     chosen = _chosen(document, steps)
     digits = max(2, len(str(len(document.steps))))
