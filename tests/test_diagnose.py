@@ -6,6 +6,7 @@ no other, so each line is also a test of all the other kinds.
 
 import functools
 import os
+import sys
 import time
 
 import numpy as np
@@ -32,6 +33,12 @@ from tests.teach_programs import (
     leaf,
     the_gates_of_a_recurrent_unit,
 )
+
+
+@pytest.fixture(autouse=True)
+def on_a_slow_machine(monkeypatch):
+    """What is found must not depend on the CPU."""
+    monkeypatch.setattr(sys.modules["minigrad.teach.diagnose"], "SECONDS", 10.0)
 
 
 def prepared(make):

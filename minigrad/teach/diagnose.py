@@ -52,7 +52,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
-SECONDS = 0.8  # of CPU time, after which we stop searching; waiting does not count
+SECONDS = 1.5  # of CPU time, after which we stop searching; waiting does not count
 
 
 def diagnose(
