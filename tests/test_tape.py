@@ -321,12 +321,12 @@ def test_tensors_in_a_functions_dictionary_or_module_are_named_without_a_pass():
         minigrad.func.grad(lambda q: model(q, 1.0).sum())(
             {"w": minigrad.ones(2), "b": minigrad.ones(1)}
         )
-        apply(nn.Sequential(nn.Linear(2, 1)))
+        apply([nn.Linear(2, 1), nn.Tanh()])
     names = [n["name"] for n in tape.document["nodes"] if n["kind"] == "leaf"]
 
     assert names == [
         "p['w']", "x", "p['b']", "p['w']#2", "p['b']#2",
-        "input#1", "layers.0.weight", "layers.0.bias", "input#2",
+        "input#1", "layers[0].weight", "layers[0].bias", "input#2",
     ]  # fmt: skip
 
 

@@ -70,14 +70,21 @@ def tensors_in(
 
 
 def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
-    """What a short list or dictionary contains, or the parameters and buffers of a module, by name."""
+    """What a short list or dictionary contains, and the parameters and buffers of modules, by name."""
     if type(value) in (list, tuple, dict) and len(value) <= MANY:
         pairs = value.items() if type(value) is dict else enumerate(value)
-        return [(f"{name}[{key!r}]", v) for key, v in pairs]
-    if not callable(getattr(type(value), "named_parameters", None)):
+        named = [(f"{name}[{key!r}]", v) for key, v in pairs]
+        return [
+            e for path, v in named for e in (_entries(path, v) if _is_module(v) else [(path, v)])
+        ]
+    if not _is_module(value):
         return []
     own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
     return [(f"{name}.{path}", v) for path, v in own]
+
+
+def _is_module(value: object) -> bool:
+    return callable(getattr(type(value), "named_parameters", None))
 
 
 def clean(text: object) -> str:
