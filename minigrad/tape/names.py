@@ -71,16 +71,15 @@ def tensors_in(
 
 def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
     """What a short list or dictionary contains, and the parameters and buffers of modules, by name."""
+    if _is_module(value):
+        own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
+        return [(f"{name}.{path}", v) for path, v in own]
+    found: list[tuple[str, Any]] = []
     if type(value) in (list, tuple, dict) and len(value) <= MANY:
-        pairs = value.items() if type(value) is dict else enumerate(value)
-        named = [(f"{name}[{key!r}]", v) for key, v in pairs]
-        return [
-            e for path, v in named for e in (_entries(path, v) if _is_module(v) else [(path, v)])
-        ]
-    if not _is_module(value):
-        return []
-    own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
-    return [(f"{name}.{path}", v) for path, v in own]
+        for key, v in value.items() if type(value) is dict else enumerate(value):
+            path = f"{name}[{key!r}]"
+            found += _entries(path, v) if _is_module(v) else [(path, v)]
+    return found
 
 
 def _is_module(value: object) -> bool:
