@@ -76,7 +76,7 @@ class Evil:
     ids=lambda v: getattr(v, "__name__", None),
 )
 def test_a_check_ends_whatever_the_answer_does(answer, verdict, says):
-    row = square(seconds=0.2).check(answer).rows[0]
+    row = square(seconds=0.2 if verdict == "too slow" else 30).check(answer).rows[0]
 
     assert row.verdict == verdict
     assert says in row.message
