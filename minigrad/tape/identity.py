@@ -48,7 +48,7 @@ class Tensors(ABC):
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         # The .grad of leaves that a recorded pass has added to, by memory, and the leaf's entry
         self._gradients: dict[int, tuple[weakref.ref[Any], int]] = {}
-        self._newest_leaf = (-1, -1)  # its memory and number
+        self.newest_leaf = -1  # its number
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor that was seen before; None for a new one.
@@ -73,7 +73,13 @@ class Tensors(ABC):
     @staticmethod
     @abstractmethod
     def memory_of(tensor: Any) -> int:
-        """Identifies the memory of a tensor that is alive."""
+        """Identifies the memory of a tensor that is alive; 0 if it has none."""
+
+    def is_same_memory(self, tensor: Any, other: Any) -> bool:
+        """Do both have the same memory and shape? A tensor that no longer exists is None."""
+        if tensor is None or tensor.shape != other.shape:
+            return False
+        return self.memory_of(tensor) == self.memory_of(other) != 0
 
     def note_gradient(self, gradient: Any, entry: int) -> None:
         """Note that this is the .grad of a leaf."""
@@ -83,7 +89,7 @@ class Tensors(ABC):
         """The leaf whose gradient this is, and "grad"; "grad.data" for another tensor in its memory."""
         ref, entry = self._gradients.get(self.memory_of(tensor), (None, 0))
         gradient = None if ref is None else ref()
-        if gradient is None or gradient.shape != tensor.shape:
+        if not self.is_same_memory(gradient, tensor):
             return None
         leaf = self.entries[entry].results[0].tensor
         return leaf, "grad" if gradient is tensor else "grad.data"
@@ -121,7 +127,7 @@ class Tensors(ABC):
         number = self.number(operand)
         if number not in self._latest:
             self._add_leaf(operand, number, overwritten)
-            self._newest_leaf = self.memory_of(operand), number
+            self.newest_leaf = number
         elif not overwritten:
             self._follow_base(operand, number)
         self._look_up_one(operand, number)

@@ -48,6 +48,11 @@ def local_variables(frame: FrameType | None) -> tuple[dict[str, object], tuple[s
     return variables_of(frame), parameters
 
 
+def name_in(namespace: Mapping[str, object], value: object) -> str | None:
+    """The first name of a value in a namespace that does not begin with _, if it has one."""
+    return next((n for n, v in namespace.items() if v is value and n[:1] != "_"), None)
+
+
 def has_values(value: object, kind: type[Any] | tuple[type[Any], ...]) -> bool:
     """Is this a tensor of these classes? A parameter of a lazy layer has no values before its first call."""
     return isinstance(value, kind) and not hasattr(type(value), "cls_to_become")

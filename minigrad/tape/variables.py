@@ -13,7 +13,7 @@ from typing import Any
 from minigrad.core.errors import Place, user_frame, user_line
 from minigrad.core.tensor import Tensor
 from minigrad.tape.identity import Identities
-from minigrad.tape.names import has_values, local_variables, tensors_in
+from minigrad.tape.names import has_values, local_variables, name_in, tensors_in
 
 
 class NamedTensors(Identities):
@@ -68,9 +68,8 @@ class NamedTensors(Identities):
         """Note a variable's name for the tensor in it, and for its .grad and .data, if they have none."""
         own = next(own for own in self.engines if isinstance(value, own.kind))
         if (known := own.known(value)) is None:
-            memory, number = own._newest_leaf
-            if memory == own.memory_of(value) and own.alive(number) is not None:
-                names.setdefault(number, f"{name}.data")
+            if own.is_same_memory(own.alive(own.newest_leaf), value):
+                names.setdefault(own.newest_leaf, f"{name}.data")
             return
         made, _ = own._latest.get(known, (None, 0))
         computed = made is not None and self.entries[made].kind == "op"
@@ -91,18 +90,14 @@ class NamedTensors(Identities):
         own = next(own for own in self.engines if isinstance(tensor, own.kind))
         if owner := own.as_gradient(tensor):
             self.owners[key] = owner
-        name = self._variable_of(tensor) or self._gradient_of(tensor)
+        name = name_in(self.namespace(), tensor) or self._gradient_of(tensor)
         if name is not None:
             self.names[key] = name
-
-    def _variable_of(self, thing: object) -> str | None:
-        """The user's first variable that holds this object."""
-        return _first_variable(self.namespace(), thing)
 
     def name_of_owner(self, owner: object) -> str:
         """The user's name for an optimizer, scheduler or module; its class's name if it has none."""
         local, _ = local_variables(user_frame())
-        named = self._variable_of(owner) or _first_variable(local, owner)
+        named = name_in(self.namespace(), owner) or name_in(local, owner)
         return named or type(owner).__name__
 
     def gradient_name(self, tensor: Tensor) -> str | None:
@@ -129,11 +124,6 @@ class NamedTensors(Identities):
                     known = own.known(leaf)
                     return f"{name if known is None else self.names.get(known, name)}.grad"
         return None
-
-
-def _first_variable(variables: Mapping[str, object], thing: object) -> str | None:
-    """The first of these variables that holds this object and is not private."""
-    return next((n for n, v in variables.items() if v is thing and n[:1] != "_"), None)
 
 
 def _grad_of(tensor: Any) -> Any:

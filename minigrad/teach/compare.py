@@ -28,6 +28,7 @@ from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.names import name_in
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, Request, exchanged
 from minigrad.teach.diagnose import diagnose
@@ -255,7 +256,7 @@ def _from_the_tape(
     gradient: object,
 ) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
-    called, tensors = _name_of(z, namespace) or "the tensor", [x for _, x, _ in named]
+    called, tensors = name_in(namespace, z) or "the tensor", [x for _, x, _ in named]
     if not isinstance(z, tensor_kinds()):
         raise TypeError(
             f"compare: the first argument, z, is of type {type(z).__name__}; it must be a minigrad "
@@ -311,15 +312,10 @@ def _nothing_kept(z: Tensor) -> Iterator[None]:
             plan.keep = keep
 
 
-def _name_of(x: object, namespace: Mapping[str, Any]) -> str | None:
-    """The name of a value in the namespace, if it has one that does not begin with _."""
-    return next((n for n, value in namespace.items() if value is x and n[:1] != "_"), None)
-
-
 def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     """The name and the tensor for a key of the mapping."""
     if isinstance(key, tensor_kinds()):
-        return _name_of(key, namespace) or "(no name)", key
+        return name_in(namespace, key) or "(no name)", key
     if not isinstance(key, str):
         raise TypeError(f"compare: {key!r} is neither a Tensor nor the name of one.")
     found = namespace.get(key)

@@ -223,6 +223,17 @@ def test_lazy_layers_are_recorded_before_and_at_their_first_call(lib):
 
 
 @pytest.mark.parametrize("lib", [torch, minigrad])
+def test_an_empty_tensor_is_not_called_the_data_of_another(lib):
+    def main(given, part):
+        table = given
+        return (part * 2).sum(), table
+
+    with minigrad.record() as tape:
+        main(lib.ones(0, 2), lib.ones(0, 2))
+    assert [n.name for n in tape.shown().nodes if n.kind == "leaf"] == ["part"]
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
 def test_the_first_values_of_buffers_are_leaves(lib):
     with minigrad.record() as tape:
         norm = lib.nn.BatchNorm1d(2)

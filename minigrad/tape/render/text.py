@@ -78,7 +78,7 @@ def backward_rows(document: doc.Document) -> dict[int | None, Rows]:
             names = [document.node(d.to).result(output.get((node.id, d.edge), 0)) for d in sent]
             captured = isinstance(last, doc.CaptureDetail) and last.event == "capture"
             sends = ", ".join(map(short, names)) or ("the caller" if captured else ".grad")
-            came = str(expected[step.pass_].get(node.id, 0) or "seed")
+            came = str(expected.get(step.pass_, {}).get(node.id, 0) or "seed")
             row = (str(place), node.backward or "", short(node.label), came, sends)
             tables[step.pass_].append(row)
     return tables
