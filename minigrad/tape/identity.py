@@ -32,7 +32,6 @@ from minigrad.tape.snapshot import Snapshot
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
 # ("update", update, 0)
 Event = tuple[str, int, int]
-Kind = tuple[tuple[int, ...], str]  # a shape and a dtype
 
 
 class Tensors(ABC):
@@ -176,21 +175,26 @@ class Tensors(ABC):
         return len(self.entries) - 1
 
     def add_results(
-        self, entry: Entry, number: int, results: Sequence[Any], kinds: Sequence[Kind] = ()
+        self, entry: Entry, number: int, results: Sequence[Any], dropped: Sequence[Any] = ()
     ) -> None:
         """Record the results of an operation; None for one that is not a tensor, or no longer exists.
 
-        kinds    the shapes and dtypes of several results: one that no longer exists keeps its place
+        dropped    for each result, a tensor with its values, if it may no longer exist
         """
-        requires_grad = any(x is not None and x.requires_grad for x in results)
         for output, tensor in enumerate(results):
             if tensor is not None:
                 key = self.number(tensor)
                 entry.results.append(self.version(tensor, key))
                 self._latest[key] = (number, output)
-            elif kinds:
-                dropped = TensorVersion(next(self._serial), 0, *kinds[output], requires_grad, None)
-                entry.results.append(dropped)
+            elif dropped:
+                entry.results.append(self._dropped(dropped[output]))
+
+    def _dropped(self, values: Any) -> TensorVersion:
+        """A result that no longer exists, so that the others keep their places."""
+        number = next(self._serial)
+        if values is None:
+            return TensorVersion(number, 0, (), "", False, None)
+        return self.version(values, number)
 
     def written(
         self, tensor: Any, before: int, g: Snapshot | None, update: Update

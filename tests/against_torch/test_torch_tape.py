@@ -209,6 +209,17 @@ def test_the_other_results_of_an_operation_may_be_dropped_at_once(lib, part):
 
 
 @pytest.mark.parametrize("lib", [torch, minigrad])
+def test_a_view_that_is_dropped_at_once_has_a_shape_and_values(lib):
+    x = lib.arange(6.0)
+    with minigrad.record() as tape:
+        (x * 2).view(2, 3)
+        x.exp()
+    node = tape.shown().node("n2")
+    assert (node.op, node.shape, node.dtype) == ("view", [2, 3], "float32")
+    assert tape.shown().value(node.value)["first"] == [0, 2, 4, 6, 8, 10]
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
 def test_lazy_layers_are_recorded_before_and_at_their_first_call(lib):
     def main():
         net = lib.nn.Sequential(lib.nn.LazyLinear(4), lib.nn.LazyBatchNorm1d())

@@ -25,7 +25,6 @@ from minigrad.core.op import REGISTRY, Op, as_in_pytorch
 from minigrad.tape.document import UpdateKind
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, WrittenTensor, result_of
 from minigrad.tape.forward_half import why_no_gradient
-from minigrad.tape.identity import Kind
 from minigrad.tape.names import constant_text, number_text, same, setting
 from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.torch.tensors import TorchTensors
@@ -44,17 +43,18 @@ class Pending:
 
     entry: Entry
     results: list[Callable[[], torch.Tensor | None]]  # weak references
-    kept: list[torch.Tensor | None]  # not views: PyTorch would then make another object
+    # The results; of a view, its detach(): if the view were kept, PyTorch would make another object
+    kept: list[torch.Tensor | None]
     recording: bool
-    kinds: list[Kind]  # of several results
 
     @classmethod
-    def of(cls, entry: Entry, result: Any, recording: bool, kept: bool = True) -> "Pending":
+    def of(cls, entry: Entry, result: Any, recording: bool, view: bool = False) -> "Pending":
         """An operation with its result, or its results. Some of these may be None, as in a derivative."""
         made = [*_flat(result, with_none=True)]
         refs = [_missing if x is None else weakref.ref(x) for x in made]
-        kinds = [((), "") if x is None else (tuple(x.shape), name_of(x.dtype)) for x in made]
-        return cls(entry, refs, made if kept else [], recording, kinds if len(made) > 1 else [])
+        if view:
+            made = [None if x is None else x.detach() for x in made]
+        return cls(entry, refs, made, recording)
 
 
 class Unseen:
@@ -124,7 +124,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             result = [given[name] for name in facts.writes if name in given]
         if entry.through is not None:
             result = next(_flat(result))._base
-        self._pending = Pending.of(entry, result, on, kept=not facts.view)
+        self._pending = Pending.of(entry, result, on, facts.view)
         return returned
 
     def _begun(self, facts: "OpFacts", given: dict[str, Any]) -> Entry:
@@ -214,7 +214,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         number = self.seen.add_op(entry)
         if entry.op == "rnn_layer":  # part of its workspace is uninitialized memory
             self.seen.unset.update(self.seen.number(x) for x in results[3:] if x is not None)
-        self.seen.add_results(entry, number, results, pending.kinds)
+        self.seen.add_results(entry, number, results, pending.kept)
         first = next((x for x in results if x is not None), None)
         if first is None:
             return

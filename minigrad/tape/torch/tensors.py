@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
-from minigrad.tape.identity import Kind, Tensors
+from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import name_of
 from minigrad.tape.torch.values import snapshot, version_of
@@ -138,10 +138,10 @@ class TorchTensors(Tensors):
         return super().add_op(entry, kind)
 
     def add_results(
-        self, entry: Entry, number: int, results: Sequence[Any], kinds: Sequence[Kind] = ()
+        self, entry: Entry, number: int, results: Sequence[Any], dropped: Sequence[Any] = ()
     ) -> None:
         """Record the results of an operation."""
-        super().add_results(entry, number, results, kinds)
+        super().add_results(entry, number, results, dropped)
         for tensor in results:
             if tensor is not None and tensor._base is None and (address := address_of(tensor)):
                 self._at[address] = self.number(tensor)
