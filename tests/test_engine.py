@@ -338,6 +338,20 @@ def test_a_pruned_pass_visits_only_what_leads_to_the_inputs(example):
     assert visited == [z.grad_fn, example["mul"], y1.grad_fn]
 
 
+def test_rules_do_not_run_if_the_pass_does_not_need_their_gradients():
+    x, w, b = (minigrad.ones(*shape, requires_grad=True) for shape in ((2, 3), (3, 4), (4,)))
+    z = minigrad.addmm(b, x, w).sum()
+
+    with minigrad.record() as tape:
+        autograd.grad(z, x, create_graph=True)
+    task = GraphTask([z.grad_fn], [np.ones(())], inputs=[w.node], accumulate=False)
+    step = list(task.steps())[1]
+
+    products = [n.shape for n in tape.shown().nodes if n.op == "matmul"]
+    assert products == [[2, 3]]  # not the (3, 4) of w
+    assert [d is not None for d in step.grads] == [False, False, True]
+
+
 def test_an_unused_input_is_an_error_unless_allowed():
     x = minigrad.tensor([1.0], requires_grad=True)
     other = minigrad.tensor([1.0, 2.0], requires_grad=True)

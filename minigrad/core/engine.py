@@ -109,6 +109,8 @@ class GraphTask:
                         plan = node.plan
                         if plan.into and not tensors and plan.into(g, node, pending, sums):
                             break
+                        if needed is not None and plan.partial is not None:
+                            plan = plan.toward(node.edges, needed)
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
                         if freed is not None and plan.frees:
                             node.saved = freed
@@ -222,6 +224,8 @@ class GraphTask:
                 return (None,) * len(node.edges)
         if hooked:
             g = hooks.enter(g, tensors)
+        if self.needed is not None and plan.partial is not None:
+            plan = plan.toward(node.edges, self.needed)
         grads: Sequence[Any] = (plan.run_tensors if tensors else plan.run)(g, node)
         self.applications += len(grads)
         if hooked:

@@ -14,7 +14,7 @@ Hooks get Tensors, even when the pass itself computes with plain arrays.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import count
 from typing import Any, Self
 
@@ -74,6 +74,12 @@ class Hooked:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.plan, name)  # op, needs, reads, frees, ...: the plan's own
+
+    def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> "Hooked":
+        """The same hooks around the plan for only some of the gradients; see Plan.toward."""
+        hooked = Hooked(self.plan.toward(edges, nodes))
+        hooked.__dict__.update({**self.__dict__, "plan": hooked.plan})
+        return hooked
 
     def arrive(self, g: Any, tensors: bool) -> Any:
         """Call the tensor's hooks on the incoming gradient; they may replace it."""

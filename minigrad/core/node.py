@@ -205,6 +205,7 @@ class OwnPlan:
     slots: tuple[str, ...] = ()
     frees = False
     into = None
+    partial = None
 
 
 @cache

@@ -16,7 +16,7 @@ Read op.py and node.py first.
 """
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,10 +41,19 @@ class Plan:
     slots       the contents of `node.saved`: like `reads`, but with z's counter after z
     frees       does a backward pass free anything?
     into        the op's `into`, if it applies
+    partial     the plans with fewer rules, for passes that need only some of these gradients
     """
 
-    def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str) -> None:
-        self.op, self.needs, self.fitted = op, needs, fitted
+    def __init__(
+        self,
+        op: Op,
+        needs: tuple[bool, ...],
+        fitted: bool,
+        node_name: str,
+        kept: tuple[bool, ...] | None = None,
+    ) -> None:
+        self.op, self.needs, self.fitted, self.kept = op, needs, fitted, kept
+        self.partial: dict[tuple[bool, ...], Plan] = {}
         self.node_type: type[Node] = node_type_of(op, node_name)
         names = ("xs",) * len(needs) if op.variadic else op.operands
         self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
@@ -80,8 +89,11 @@ class Plan:
         if not raw and "z" in self.reads:
             body.append("z = result_of(node, z, z_counter)")
         arrays = {"xs": "xs_arrays", **{x: f"{x}.array" for x in self.op.operands}} if raw else {}
-        terms = []
+        terms: list[str] = []
         for k, name in self.wanted:
+            if self.kept and not self.kept[len(terms)]:
+                terms.append("None")
+                continue
             reads = self.op.rules[name].reads
             arguments = ["g", *(str(k) if r == "k" else arrays.get(r, r) for r in reads)]
             term = f"rule_{name}({', '.join(arguments)})"
@@ -99,9 +111,21 @@ class Plan:
     def _compile(self, source: str, on: str) -> Callable[..., Any]:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
         scope |= {"fit": fit, "result_of": make.result_of}
-        wanted = ", ".join(dict.fromkeys(name for _, name in self.wanted))
+        kept = self.kept or (True,) * len(self.wanted)
+        wanted = ", ".join(dict.fromkeys(name for (_, name), k in zip(self.wanted, kept) if k))
         label = f"{self.op.name} backward to {wanted}{', fitted' * self.fitted}, on {on}"
         return compiled(label, source, scope)[f"{self.op.name}_backward"]
+
+    def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> "Plan":
+        """The plan for a pass in which only the edges to these nodes need a gradient; the others get None."""
+        kept = tuple([parent in nodes for parent in edges])
+        if all(kept):
+            return self
+        plan = self.partial.get(kept)
+        if plan is None:
+            name = self.node_type.__name__
+            plan = self.partial[kept] = Plan(self.op, self.needs, self.fitted, name, kept)
+        return plan
 
     def save(
         self, operands: Sequence[Any], settings: dict[str, Any], z: Any, in_place: bool

@@ -263,6 +263,20 @@ def node_hooks(t):
 
 
 @program
+def hooks_of_a_node_get_no_gradient_that_the_pass_does_not_need(t):
+    x, w, b, seen = leaf(t, 2, 3), leaf(t, 3, 3), leaf(t, 3), []
+    y = t.addmm(b, x, w)
+    z = (y * leaf(t, 2, 3)).sum()
+    for node in (y.grad_fn, z.grad_fn.next_functions[0][0]):
+        node.register_hook(lambda gs, _: seen.append([g is not None for g in gs]))
+    t.autograd.grad(z, x, retain_graph=True)
+    t.autograd.grad(z, [b, w], create_graph=True)
+    z.backward(inputs=[y, b], retain_graph=True)
+    z.backward()
+    return [seen, x.grad, b.grad]
+
+
+@program
 def order_of_hooks(t):
     x, seen = leaf(t, 3), []
     y = x * 2
