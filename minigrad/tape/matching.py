@@ -14,13 +14,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from minigrad.tape.document import ArrayFacts, Document, NodeId, NodeOperand, TapeNode, index_of
+from minigrad.tape.document import (
+    ArrayFacts,
+    Document,
+    NodeId,
+    NodeOperand,
+    ParameterChange,
+    TapeNode,
+    UpdateDetail,
+    index_of,
+)
 from minigrad.tape.names import in_words, short
 
+GROWTH = 30  # one operation may make a difference between its operands so much larger
+Array = np.ndarray[Any, Any]
 What = Literal[
     "nodes", "leaf", "edges", "saved", "names", "type", "value", "gradient", "order", "passes", "error",
 ]  # fmt: skip
@@ -118,7 +129,10 @@ def _operands(node: TapeNode) -> list[NodeId]:
 
 def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
     """Match operations in order; between two matches, group the others by line."""
-    a, b = ([(n.line, n.backward or n.op) for n in nodes] for nodes in (first, second))
+    a, b = (
+        [(n.line, n.backward or n.op, tuple(n.shape or ())) for n in nodes]
+        for nodes in (first, second)
+    )
     for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if same == "equal":
             for x, y in zip(first[a0:a1], second[b0:b1]):
@@ -175,8 +189,10 @@ class Comparing:
         self.documents = theirs, ours
         self.matches = matched(theirs, ours)
         self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
+        self.versions = self.of[0].copy()  # one match for each version of a leaf
         self._join_versions_of_leaves()
         self.sent = self._sent(0), self._sent(1)
+        self.values: dict[Match, float] = {}  # how far apart the values of a match are; see `gap`
         self.mismatches = [
             *self._nodes(), *self._edges(), *self._values(), *self._saved(), *self._passes(),
             *self._errors(),
@@ -277,24 +293,47 @@ class Comparing:
     # ---- numbers -----------------------------------------------------------------------
 
     def _values(self) -> Iterator[Mismatch]:
-        """Values and dtypes that differ although the operands do not."""
-        wrong: set[Match] = set()
+        """Values and dtypes that differ, by more than follows from the operands."""
+        updates = self._gaps_of_updates()
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
             if not m.both:
                 continue
             a, b = m.theirs[-1], m.ours[-1]
             facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
-            if a.dtype == b.dtype and (
-                agree(facts[0], facts[1]) or not m.single and (a.results or b.results)
-            ):
+            same_type, found = a.dtype == b.dtype, gap(facts[0], facts[1])
+            if same_type and not m.single and (a.results or b.results):
                 continue  # with several results, their assignment to nodes is unknown
-            what: What = "value" if a.dtype == b.dtype else "type"
-            shown = [f"{short(n.label)}: {n.dtype}" for n in (a, b)]
-            if what == "value":
-                shown = [f"{short(a.label)} = {in_words(f)}" for f in facts]
-            if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
-                yield self._mismatch(what, shown, m)
-            wrong.add(m)
+            read = (self.versions[k] for n in m.theirs for k in _operands(n))
+            operands = [self.values.get(operand, 0.0) for operand in read]
+            inherited = max([*operands, updates.get(a.id, 0.0)])
+            if same_type and (found <= 1 or found <= GROWTH * inherited < math.inf):
+                self.values[m] = found
+                continue
+            self.values[m] = math.inf  # what follows from it is not reported
+            if inherited < math.inf and same_type:
+                shown = (f"{short(a.label)} = {text}" for text in told_apart(facts[0], facts[1]))
+                yield self._mismatch("value", shown, m)
+            elif inherited < math.inf:
+                yield self._mismatch("type", (f"{short(n.label)}: {n.dtype}" for n in (a, b)), m)
+
+    def _gaps_of_updates(self) -> dict[NodeId, float]:
+        """For each parameter that an optimizer wrote to: how far apart the two gradients were.
+
+        Relative to their size, because an optimizer like Adam divides by it: a gradient that is
+        only rounding, like that of a bias before a batch norm, moves a parameter as far as others.
+        """
+        changes: list[dict[NodeId, ParameterChange]] = []
+        for d in self.documents:
+            updates = [u for s in d.steps for u in s.details if isinstance(u, UpdateDetail)]
+            changes.append({c.now: c for u in updates for c in u.changes if c.now})
+        theirs, ours = self.documents
+        found = {}
+        for now, change in changes[0].items():
+            for k in self.versions[now].ids[1]:
+                if k in changes[1]:
+                    g = theirs.value(change.g), ours.value(changes[1][k].g)
+                    found[now] = gap(*g, least=0.0)
+        return found
 
     def _passes(self) -> Iterator[Mismatch]:
         """Differences in the number of passes, the order of the nodes, and the gradients they received."""
@@ -320,6 +359,8 @@ class Comparing:
     def _gradients(self, line: str, ran_in: list[dict[Match, int | None]]) -> Iterator[Mismatch]:
         """Gradients that differ: at the first such node, and at leaves."""
         first = True
+        known = (self.values.get(m, 0.0) for m in ran_in[0])
+        inherited = max([x for x in known if x < math.inf], default=0.0)
         came_from: dict[Match, float] = {}  # the largest entries of the gradients that went there
         for m, to in self.sent[0].items():
             size = _largest(self.documents[0].value(ran_in[0].get(m)))
@@ -327,10 +368,12 @@ class Comparing:
         for m in ran_in[0]:
             facts = [d.value(t.get(m)) for d, t in zip(self.documents, ran_in)]
             several = not m.single and any(n.results for n in m.theirs + m.ours)
-            if None in facts or several or agree(facts[0], facts[1], came_from.get(m, 0)):
+            if None in facts or several:
+                continue
+            if gap(facts[0], facts[1], came_from.get(m, 0)) <= max(1.0, GROWTH * inherited):
                 continue
             if first or m.leaf:
-                shown = (f"{m.title} received {in_words(f)}" for f in facts)
+                shown = (f"{m.title} received {t}" for t in told_apart(facts[0], facts[1]))
                 yield self._mismatch("gradient", shown, m, line)
                 first = False
 
@@ -369,20 +412,72 @@ def _largest(facts: ArrayFacts | None) -> float:
     return max([abs(x) for x in ends if isinstance(x, int | float) and math.isfinite(x)], default=0)
 
 
-def agree(a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0) -> bool:
-    """Are two snapshots equal up to rounding? Values that were not recorded count as equal.
+def gap(
+    a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0, least: float = 1e-6
+) -> float:
+    """How far apart two snapshots are; 1 is the most that rounding in one operation explains.
+
+    0 for values that were not recorded.
 
     summed    the size of the terms that they are sums of: terms may cancel, and leave rounding errors
+    least     differences up to this size do not count
     """
     if a is None or b is None:
-        return True
+        return 0.0
     if a["size"] != b["size"]:
-        return False
-    numbers = [[f["min"], f["max"], f["mean"], *f["first"]] for f in (a, b)]
+        return math.inf
+    pair = _numbers(a, b)
+    if pair is None:
+        return 0.0 if a["first"] == b["first"] else math.inf
+    x, y = pair
+    largest = float(np.nanmax(np.abs(x), initial=summed, where=np.isfinite(x)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.abs(x - y) / (max(least, 1e-5 * largest) + 1e-4 * np.abs(y))
+    special = ~np.isfinite(x)
+    if not np.array_equal(x[special], y[special], equal_nan=True):
+        return math.inf
+    return float(np.max(apart, initial=0.0, where=np.isfinite(apart)))
+
+
+def _numbers(a: ArrayFacts, b: ArrayFacts) -> tuple[Array, Array] | None:
+    """The numbers of two snapshots that can be compared; None for complex numbers, which are text."""
+    known = min(len(f["first"]) for f in (a, b))  # a long tape keeps fewer entries
+    numbers = [[f["min"], f["max"], f["mean"], *f["first"][:known]] for f in (a, b)]
+    if "rows" in a or "rows" in b:
+        numbers = _of_rows(a, b)
     try:
         x, y = (np.array(n, dtype=float) for n in numbers)
-    except ValueError:  # complex numbers are text
-        return a["first"] == b["first"]
-    largest = float(np.nanmax(np.abs(x), initial=summed, where=np.isfinite(x)))
-    size = max(1e-6, 1e-5 * largest)
-    return x.shape == y.shape and bool(np.allclose(x, y, rtol=1e-4, atol=size, equal_nan=True))
+    except ValueError:
+        return None
+    return x, y
+
+
+def _of_rows(a: ArrayFacts, b: ArrayFacts) -> list[list[Any]]:
+    """The entries of two sparse gradients. One engine may list a row twice, and the other has added it up."""
+    tables = []
+    for facts in (a, b):
+        rows, width = facts.get("rows", []), math.prod(facts["shape"][1:])
+        if len(rows) * width != len(facts["first"]):
+            return [[], []]  # too many rows were left out
+        table: dict[int, Array] = {}
+        entries = np.array(facts["first"], dtype=float).reshape(len(rows), width)
+        for row, values in zip(rows, entries):
+            table[row] = table.get(row, 0.0) + values
+        tables.append(table)
+    rows = sorted(tables[0].keys() | tables[1].keys())
+    zero = np.zeros(math.prod(a["shape"][1:]))
+    return [[x for row in rows for x in table.get(row, zero)] for table in tables]
+
+
+def told_apart(a: ArrayFacts | None, b: ArrayFacts | None) -> list[str]:
+    """Two snapshots in words; if the words are the same, with the entries that are furthest apart."""
+    words = [in_words(f) for f in (a, b)]
+    if words[0] != words[1] or a is None or b is None or (pair := _numbers(a, b)) is None:
+        return words
+    if a["shape"] != b["shape"]:
+        return [f"{text}, shape {tuple(f['shape'])}" for text, f in zip(words, (a, b))]
+    x, y = pair[0][3:], pair[1][3:]
+    if not x.size:
+        return words
+    k = int(np.nanargmax(np.abs(x - y) / (np.abs(x) + np.abs(y) + 1e-30)))
+    return [f"{text}; entry {k} is {z[k]:.9g}" for text, z in zip(words, (x, y))]

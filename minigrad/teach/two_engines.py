@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ from minigrad.tape.names import count_of, namespace_of
 from minigrad.tape.record import Tape, record
 from minigrad.tape.render import draw
 from minigrad.teach.report import Report
+
+# What distinguishes the iterations of a loop: the #2 of a name, a version, and numbers
+IN_A_LOOP = re.compile(r"#\d+| v\d+|(?<= )-?\d[^ ,;]*")
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,11 @@ class MismatchRow:
 
 
 def _rows(mismatches: list[Mismatch]) -> list[MismatchRow]:
-    """The rows of the report: differences that count come first, and equal ones are merged."""
+    """The rows of the report: differences that count come first, and those of a loop's iterations are merged."""
     alike: dict[tuple[str, ...], list[Mismatch]] = {}
     for a in sorted(mismatches, key=lambda a: a.expected):
-        alike.setdefault((a.what, a.line, a.theirs, a.ours), []).append(a)
+        shown = (IN_A_LOOP.sub("", text) for text in (a.theirs, a.ours))
+        alike.setdefault((a.what, a.line, *shown), []).append(a)
     return [MismatchRow(tuple(found)) for found in alike.values()]
 
 

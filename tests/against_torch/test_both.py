@@ -129,6 +129,44 @@ def test_steps_of_an_optimizer_are_told_and_do_not_count():
     assert minigrad.both(program)
 
 
+def test_rounding_that_grows_from_step_to_step_does_not_count():
+    def program(m):
+        m.manual_seed(0)
+        net = m.nn.Sequential(m.nn.Linear(3, 4), m.nn.BatchNorm1d(4), m.nn.Linear(4, 1))
+        optimizer = m.optim.Adam(net.parameters(), lr=0.01)
+        x, y = m.randn(8, 3), m.randn(8, 1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            ((net(x) - y) ** 2).mean().backward()  # the gradient of the first bias is only rounding
+            optimizer.step()
+
+    found = minigrad.both(program)
+    assert {row.mismatch.what for row in found.rows if not row.ok} == {"nodes"}  # of batch_norm
+
+
+def test_sparse_gradients_are_compared_by_row():
+    def program(m, scale=1):
+        table = m.nn.Embedding(5, 2, sparse=True)
+        m.nn.init.ones_(table.weight)
+        for _ in range(2):
+            out = table(m.tensor([3, 1, 3])) * (scale if m is torch else 1)
+            (out * table(m.tensor([1, 4, 0]))).sum().backward()
+
+    assert minigrad.both(program)
+    wrong = minigrad.both(lambda m: program(m, 2))
+    assert any("received sparse" in theirs for theirs, _ in rows(wrong, "gradient"))
+
+
+def test_values_that_look_the_same_are_told_apart_by_an_entry():
+    def program(m):
+        x = m.ones(40)
+        x[7] += 1.5e-4 if m is torch else 0
+        (x * 1).requires_grad_()
+
+    (theirs, ours), *_ = rows(minigrad.both(program), "value")
+    assert theirs.endswith("; entry 7 is 1.00015") and ours.endswith("; entry 7 is 1")
+
+
 def test_a_loss_of_entries_is_one_node_with_its_mean_on_both():
     def program(m):
         x, y = m.rand(3).requires_grad_(), m.ones(3)
