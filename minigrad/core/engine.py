@@ -106,11 +106,9 @@ class GraphTask:
                 while node is not None:
                     g = pending.pop(node)
                     if inputs is None or node not in inputs:
-                        plan = node.plan
+                        plan = node.plan if needed is None else node.plan.toward(node.edges, needed)
                         if plan.into and not tensors and plan.into(g, node, pending, sums):
                             break
-                        if needed is not None and plan.partial is not None:
-                            plan = plan.toward(node.edges, needed)
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
                         if freed is not None and plan.frees:
                             node.saved = freed
@@ -224,7 +222,7 @@ class GraphTask:
                 return (None,) * len(node.edges)
         if hooked:
             g = hooks.enter(g, tensors)
-        if self.needed is not None and plan.partial is not None:
+        if self.needed is not None and node.edges:
             plan = plan.toward(node.edges, self.needed)
         grads: Sequence[Any] = (plan.run_tensors if tensors else plan.run)(g, node)
         self.applications += len(grads)

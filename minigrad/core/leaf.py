@@ -80,7 +80,6 @@ class Accumulation:
     frees = False
     needs = ()  # it has no inputs
     into = None
-    partial = None
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
         """Add g to the leaf's `.grad`: store it the first time, add in place after that."""

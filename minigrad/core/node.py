@@ -19,10 +19,10 @@ The node's plan (plan.py) decides what is saved and what is run.
 Read op.py first. Then engine.py, which runs the nodes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from functools import cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, Self
 
 from minigrad.core import modes
 from minigrad.core.errors import Place, SavedValueChanged
@@ -205,7 +205,10 @@ class OwnPlan:
     slots: tuple[str, ...] = ()
     frees = False
     into = None
-    partial = None
+
+    def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> Self:
+        """The plan for a pass that needs only some of the gradients: this one, which computes all."""
+        return self
 
 
 @cache

@@ -118,8 +118,7 @@ class Plan:
 
     def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> "Plan":
         """The plan for a pass in which only the edges to these nodes need a gradient; the others get None."""
-        kept = tuple([parent in nodes for parent in edges])
-        if all(kept):
+        if len(edges) == 1 or all(kept := tuple([parent in nodes for parent in edges])):
             return self
         plan = self.partial.get(kept)
         if plan is None:
