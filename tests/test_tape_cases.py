@@ -969,3 +969,13 @@ def test_a_bias_that_was_left_out_is_no_input_of_a_convolution():
     (made,) = (n["expression"] for n in nodes(tape) if n["op"] == "convolution")
     assert made.startswith("convolution(x, w, None")
     assert tape.differences("w")
+
+
+def test_a_view_that_is_written_to_another_place_of_its_base_is_not_taken_again():
+    r = minigrad.zeros(2, 2)
+    with minigrad.record() as tape:
+        r[0][1] = 5.0
+        r[1][0] = r[0][1]
+    ops = [(n.op, n.expression) for n in tape.shown().nodes if n.kind == "op"]
+    assert [op for op, _ in ops] == ["getitem", "getitem", "copy", *["getitem"] * 4, "copy"]
+    assert ops[-1] == ("copy", "getitem#5[0] = getitem#4")

@@ -50,7 +50,10 @@ class ForwardHalf(NamedTensors):
             # A write to a view is a write to its base, whose history continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
-        inputs = [self._input(op, x, inplace and k == 0) for k, x in enumerate(operands)]
+        inputs = [
+            self._input(op, x, inplace and (k == 0 or share_counter(x, results[0])))
+            for k, x in enumerate(operands)
+        ]
         read: list[Input] = []
         entry = Entry(
             "op",
@@ -236,6 +239,12 @@ class ForwardHalf(NamedTensors):
                     constant = constant_text(value.array)
             source, output = made_by or (None, 0)
             entry.saved.append(Saved(name, source, version, key, constant, output))
+
+
+def share_counter(x: Any, y: Any) -> bool:
+    """Are both views of one memory, so that a write to one counts as a write to the other?"""
+    counter = getattr(x, "counter", None)
+    return counter not in (None, FRESH, INFERENCE) and counter is getattr(y, "counter", None)
 
 
 def op_call(

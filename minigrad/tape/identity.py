@@ -127,17 +127,20 @@ class Tensors(ABC):
         if number not in self._latest:
             self._add_leaf(operand, number, overwritten)
             self.newest_leaf = number
-        elif not overwritten:
-            self._follow_base(operand, number)
+        else:
+            self._follow_base(operand, number, overwritten)
         self._look_up_one(operand, number)
         entry, output = self._latest[number]
         return Input(entry, output, max(self.version_of(operand) - overwritten, 0))
 
-    def _follow_base(self, view: Any, number: int) -> None:
-        """After a write to its base, a view has a new history: its view ops are applied again."""
+    def _follow_base(self, view: Any, number: int, overwritten: bool) -> None:
+        """After a write to its base, a view has a new history: its view ops are applied again.
+
+        overwritten    does the last write belong to the operation that reads the view?
+        """
         entry, output = self._latest[number]
         made, base = self.entries[entry], view._base
-        if base is None or made.results[output].version == self.version_of(view):
+        if base is None or made.results[output].version == self.version_of(view) - overwritten:
             return
         source, result = self.input(base), self.version(view, number)
         again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])

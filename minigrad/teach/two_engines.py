@@ -34,7 +34,7 @@ from minigrad.tape.render import draw
 from minigrad.teach.report import Report
 
 # What distinguishes the iterations of a loop: the #2 of a name, a version, and numbers
-IN_A_LOOP = re.compile(r"#\d+| v\d+|(?<= )-?\d[^ ,;]*")
+IN_A_LOOP = re.compile(r"#\d+| v\d+|(?<=[ \[])-?\d[^ ,;\]]*")
 
 
 @dataclass(frozen=True)
