@@ -309,8 +309,9 @@ class Comparing:
             if not m.both or self._is_doubtful(m):
                 continue
             a, b = m.theirs[-1], m.ours[-1]
-            if (a.results or b.results) and not (m.single and a.shape == b.shape):
-                continue  # the assignment of several results to nodes is unknown
+            certain = m.single and not (a.results or b.results)
+            if not certain and (a.shape != b.shape or not m.single and (a.results or b.results)):
+                continue  # the assignment of results to nodes is unknown
             facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
             same_type, found = a.dtype == b.dtype, gap(facts[0], facts[1])
             if same_type and (found <= 1 or found <= GROWTH * inherited < math.inf):
