@@ -140,6 +140,7 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
 
 
 _machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
+_PYTHONS_FOLDER = os.path.dirname(os.__file__)  # of contextlib, copy, functools ...
 
 
 def add_machinery(*paths: str) -> None:
@@ -156,7 +157,7 @@ class _IsOurs(dict[str, bool]):
         self[file] = (
             file.startswith(tuple(_machinery))
             or "/numpy/" in module
-            or module.endswith(("/contextlib.py", "/functools.py"))
+            or (file.startswith(_PYTHONS_FOLDER) and "-packages" not in file)
         )
         return self[file]
 

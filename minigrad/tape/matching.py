@@ -110,8 +110,9 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
             shapes = [[d.node(k).shape for k in ids] for d, ids in zip((theirs, ours), read)]
             read = read if shapes[0] == shapes[1] else []
         for a, b in zip(*read):
-            if a not in known[0] and b not in known[1]:
-                pair([theirs.node(a)], [ours.node(b)])
+            pairs = theirs.node(a), ours.node(b)
+            if a not in known[0] and b not in known[1] and pairs[0].shape == pairs[1].shape:
+                pair([pairs[0]], [pairs[1]])
     left: dict[str, list[TapeNode]] = {}  # by name; the versions of a leaf, in order
     for node in ours.nodes:
         if node.id not in known[1]:
@@ -144,7 +145,8 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
         lines = dict.fromkeys(n.line for nodes in between for n in nodes)
         for line in sorted(lines, key=lambda line: line != before):  # a stable sort
             left, right = ([n for n in nodes if n.line == line] for nodes in between)
-            if len(left) == len(right) and all(x.shape == y.shape for x, y in zip(left, right)):
+            alike = all((x.shape, x.dtype) == (y.shape, y.dtype) for x, y in zip(left, right))
+            if len(left) == len(right) and alike:
                 yield from (Match([x], [y]) for x, y in zip(left, right))
             elif left and right and _has_gradient(left) == _has_gradient(right):
                 yield Match(left, right)
@@ -299,7 +301,7 @@ class Comparing:
 
     def _values(self) -> Iterator[Mismatch]:
         """Values and dtypes that differ, by more than follows from the operands."""
-        updates = self._gaps_of_updates()
+        updates, theirs = self._gaps_of_updates(), self.documents[0]
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
             read = (self.versions[k] for n in m.theirs for k in _operands(n))
             came = [self.values.get(operand, 0.0) for operand in read]
@@ -312,8 +314,10 @@ class Comparing:
             certain = m.single and not (a.results or b.results)
             if not certain and (a.shape != b.shape or not m.single and (a.results or b.results)):
                 continue  # the assignment of results to nodes is unknown
-            facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
-            same_type, found = a.dtype == b.dtype, gap(facts[0], facts[1])
+            facts = theirs.value(a.value), self.documents[1].value(b.value)
+            terms = (theirs.node(k).value for n in m.theirs for k in _operands(n))
+            largest = max((_largest(theirs.value(value)) for value in terms), default=0.0)
+            same_type, found = a.dtype == b.dtype, gap(*facts, 0.1 * largest)
             if same_type and (found <= 1 or found <= GROWTH * inherited < math.inf):
                 self.values[m] = found
                 continue
@@ -350,7 +354,7 @@ class Comparing:
             for k in self.versions[now].ids[1]:
                 if k in changes[1]:
                     g = theirs.value(change.g), ours.value(changes[1][k].g)
-                    found[now] = gap(*g, least=0.0)
+                    found[now] = gap(g[0], g[1], relative=True)
         return found
 
     def _passes(self) -> Iterator[Mismatch]:
@@ -388,7 +392,7 @@ class Comparing:
             several = not m.single and any(n.results for n in m.theirs + m.ours)
             if None in facts or several or self._is_doubtful(m):
                 continue
-            if gap(facts[0], facts[1], came_from.get(m, 0)) <= max(1.0, GROWTH * inherited):
+            if gap(facts[0], facts[1], came_from.get(m, 0)) <= max(1.0, GROWTH**2 * inherited):
                 continue
             if first or m.leaf:
                 shown = (f"{m.title} received {t}" for t in told_apart(facts[0], facts[1]))
@@ -437,14 +441,14 @@ def _last_on_their_lines(document: Document) -> set[NodeId]:
 
 
 def gap(
-    a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0, least: float = 1e-6
+    a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0, relative: bool = False
 ) -> float:
     """How far apart two snapshots are; 1 is the most that rounding in one operation explains.
 
     0 for values that were not recorded.
 
-    summed    the size of the terms that they are sums of: terms may cancel, and leave rounding errors
-    least     differences up to this size do not count
+    summed      the size of the terms that they are sums of: terms may cancel, and leave rounding errors
+    relative    compare each entry with its own size, however small it is
     """
     if a is None or b is None:
         return 0.0
@@ -456,7 +460,8 @@ def gap(
     x, y = pair
     largest = float(np.nanmax(np.abs(x), initial=summed, where=np.isfinite(x)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart = np.abs(x - y) / (max(least, 1e-5 * largest) + 1e-4 * np.abs(y))
+        least = 0.0 if relative else max(1e-6, 1e-5 * largest)
+        apart = np.abs(x - y) / (least + 1e-4 * np.abs(y))
     special = ~np.isfinite(x)
     if not np.array_equal(x[special], y[special], equal_nan=True):
         return math.inf

@@ -78,7 +78,10 @@ def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
     """What a short list or dictionary contains, and the parameters and buffers of modules, by name."""
     if _is_module(value):
         own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
-        return [(f"{name}.{path}", v) for path, v in own]
+        try:
+            return [(f"{name}.{path}", v) for path, v in own]
+        except AttributeError:  # it is being constructed or copied
+            return []
     found: list[tuple[str, Any]] = []
     if type(value) in (list, tuple, dict) and len(value) <= MANY:
         for key, v in value.items() if type(value) is dict else enumerate(value):

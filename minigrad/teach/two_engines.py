@@ -33,8 +33,8 @@ from minigrad.tape.record import Tape, record
 from minigrad.tape.render import draw
 from minigrad.teach.report import Report
 
-# What distinguishes the iterations of a loop: the #2 of a name, a version, and numbers
-IN_A_LOOP = re.compile(r"#\d+| v\d+|(?<=[ \[])-?\d[^ ,;\]]*")
+# What distinguishes the iterations of a loop: the #2 of a name, a version, numbers, and how much is left out
+IN_A_LOOP = re.compile(r"#\d+| v\d+|(?<=[ \[])-?\d[^ ,;\]]*|(, [^ ,]*)*…")
 
 
 @dataclass(frozen=True)

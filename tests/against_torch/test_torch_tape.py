@@ -1,5 +1,6 @@
 """The tape of a program in PyTorch: what ran, in which order, and that recording changes nothing."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -206,6 +207,39 @@ def test_the_other_results_of_an_operation_may_be_dropped_at_once(lib, part):
     assert nodes["z"].expression == "y * 2"
     assert any("y" in name.split(", ") for name in nodes)
     assert all(tape.at(k) for k in range(len(tape.shown().steps)))
+
+
+@pytest.mark.parametrize("lib", [torch, minigrad])
+def test_a_module_that_is_being_built_or_copied_is_no_obstacle_and_its_copy_is_a_leaf(lib):
+    class Net(lib.nn.Module):
+        def __init__(self):
+            first = lib.ones(2) * 2
+            super().__init__()
+            self.w = lib.nn.Parameter(first)
+            self.register_buffer("b", first * 1)
+
+    def main():
+        net = Net()
+        other = copy.deepcopy(net)
+        return (net.w * other.w).sum()
+
+    with minigrad.record() as tape:
+        main()
+    shown = [(n.op, n.expression) for n in tape.shown().nodes if n.kind == "op"]
+    assert [op for op, _ in shown] == ["mul", "mul", "mul", "sum"]
+    assert shown[2][1] == "net.w * other.w"
+
+
+def test_pytorchs_checks_are_no_operations():
+    with minigrad.record() as tape:
+        a = torch.eye(2) * 2
+        torch.linalg.inv(a)
+        a.equal(a), a.allclose(a), a.to_sparse()._nnz()
+    assert [n.op for n in tape.shown().nodes if n.kind == "op"] == [
+        "mul",
+        "linalg_inv_ex",
+        "to_sparse",
+    ]
 
 
 @pytest.mark.parametrize("lib", [torch, minigrad])

@@ -122,6 +122,8 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             raise
         if result is None:
             result = [given[name] for name in facts.writes if name in given]
+        if not [*_flat(result)]:  # it only checks or counts
+            return returned
         if entry.through is not None:
             result = next(_flat(result))._base
         self._pending = Pending.of(entry, result, on, facts.view)
