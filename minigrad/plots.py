@@ -37,6 +37,7 @@ from minigrad.random import fork_rng
 from minigrad.tape import Tape
 from minigrad.tape import document as doc
 from minigrad.tape.adapters import numbers_of
+from minigrad.tape.names import short
 from minigrad.tape.snapshot import Array
 
 if TYPE_CHECKING:  # Matplotlib is imported when the first figure is drawn
@@ -53,6 +54,8 @@ __all__ = [
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 LINES = ("-", "--", ":", "-.")
+IN_COLUMN = 12  # names in a column of a legend
+LONGEST_NAME = 25
 FAR = 1000  # if two norms differ by this factor, a gradient counts as vanishing or exploding
 
 Named = Mapping[str, object]  # a name -> a tensor, an array or a number
@@ -64,6 +67,8 @@ def gradient_norms(source: Source | Sequence[Source]) -> Figure:
 
     source    a model after backward(); a tape, where each backward pass is a step; a dict from the
               names of parameters to their gradients or norms; or a list of these
+
+    A triangle at the lower end of the axis is a gradient of zeros.
 
     The title says whether the gradient vanishes or explodes on its way back through the layers, that
     is, whether the norms of two layers differ by a factor of 1000 or more. It also names layers that
@@ -78,26 +83,31 @@ def gradient_norms(source: Source | Sequence[Source]) -> Figure:
     """
     steps = _gradients(source)
     names = list(dict.fromkeys(chain.from_iterable(steps)))
-    figure = _figure(max(5.0, 0.7 * len(names) + 2) if len(steps) == 1 else 7.0, 3.5)
-    axis = figure.subplots()
+    norms = [layer.norm for step in steps for layer in step.values() if layer.norm] or [1.0]
+    limits = min(norms) / 3, max(norms) * 3
+    labels = [_end_of(name) for name in names]
     if len(steps) == 1:
+        upright = sum(map(len, labels)) > 40
+        wide = max(5.0, (0.3 if upright else 0.7) * len(names) + 2)
+        figure = _figure(wide, 3.5 + 0.07 * upright * max(map(len, labels)))
+        axis = figure.subplots()
         heights = [layer.norm for layer in steps[0].values()]
-        axis.bar(range(len(names)), heights, tick_label=names, color=COLORS[0])
-        axis.tick_params(axis="x", rotation=90 if sum(map(len, names)) > 40 else 0)
+        axis.bar(range(len(names)), heights, tick_label=labels, color=COLORS[0])
+        axis.tick_params(axis="x", rotation=90 if upright else 0)
     else:
-        numbers = range(1, len(steps) + 1)
-        for k, name in enumerate(names):
+        columns = -(-len(names) // IN_COLUMN)  # of the legend
+        figure = _figure(7.0 + 2.4 * columns * (columns > 1), 3.5)
+        axis = figure.subplots()
+        for k, (name, label) in enumerate(zip(names, labels, strict=True)):
             curve = [step[name].norm if name in step else np.nan for step in steps]
-            style = LINES[k // len(COLORS) % len(LINES)]
-            axis.plot(numbers, curve, style, marker=".", color=COLORS[k % len(COLORS)], label=name)
+            _curve(axis, curve, limits[0], k, label)
         axis.set_xlabel("step")
         axis.locator_params(axis="x", integer=True)
-        axis.legend(fontsize="small")
-    if norms := [layer.norm for step in steps for layer in step.values() if layer.norm]:
-        axis.set(yscale="log", ylim=(min(norms) / 3, max(norms) * 3))
-    axis.set_ylabel("norm of the gradient")
-    figure.suptitle("\n".join(_verdict(steps)), fontsize="medium")
-    return figure
+        legend = axis.legend(fontsize="small", ncols=columns)
+        if columns > 1:  # beside the curves
+            legend.set(loc="upper left", bbox_to_anchor=(1.01, 1))
+    axis.set(yscale="log", ylim=limits, ylabel="norm of the gradient")
+    return _titled(figure, "\n".join(_verdict(steps)))
 
 
 def gradient_histograms(source: Source | Sequence[Source]) -> Figure:
@@ -180,11 +190,12 @@ def saved_memory(tape: Tape) -> Figure:
     title = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
     node = document.node(document.steps[peak - 1].node or "n0") if peak else None
     if node is not None and node.code is not None:
-        title += f", in line {document.where(node.code)}: {document.code[node.code].text.strip()}"
+        title += (
+            f", in line {document.where(node.code)}: {short(document.code[node.code].text.strip())}"
+        )
     if unknown:
         title += f"\nnot counted: {unknown} saved values that are not on the tape"
-    figure.suptitle(title, fontsize="medium")
-    return figure
+    return _titled(figure, title)
 
 
 def loss_surface(
@@ -326,7 +337,7 @@ def _passes(document: doc.Document) -> list[dict[str, _Numbers]]:
     passes: dict[int, dict[int, _Numbers]] = {}
     for step in document.steps:
         facts = document.value(step.g)
-        if step.node and facts and document.node(step.node).kind == "leaf":
+        if step.node and facts and document.node(step.node).backward == "AccumulateGrad":
             taken = passes.setdefault(step.pass_ or 0, {})
             taken[doc.index_of(step.node)] = _Numbers.described(facts)
     return [{document.nodes[k].name: taken[k] for k in sorted(taken)} for taken in passes.values()]
@@ -501,12 +512,36 @@ def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
         finite = layer.entries[np.isfinite(layer.entries)]
         spread = np.ptp(finite) > 1e-12 * abs(finite).max() if finite.size else False
         axis.hist(finite, bins=30 if spread else 1, color=COLORS[0])
-        axis.set_title("\n".join(filter(None, (name, layer.notes))), fontsize="small")
+        axis.set_title("\n".join(filter(None, (_end_of(name), layer.notes))), fontsize="small")
         axis.tick_params(labelsize="small")
+        axis.locator_params(axis="x", nbins=3)
     for axis in axes:  # unused axes
         axis.remove()
-    figure.suptitle(what, fontsize="medium")
+    return _titled(figure, what)
+
+
+def _curve(axis: Axes, norms: list[float], low: float, k: int, label: str) -> None:
+    """The norms of the k-th layer, step by step; zeros are triangles at the end of the logarithmic axis."""
+    color, line = COLORS[k % len(COLORS)], LINES[k // len(COLORS) % len(LINES)]
+    steps, heights = range(1, len(norms) + 1), [low if norm == 0 else norm for norm in norms]
+    axis.plot(steps, heights, line, marker=".", color=color, label=label)
+    if zeros := [step for step, norm in zip(steps, norms, strict=True) if norm == 0]:
+        axis.plot(zeros, [low] * len(zeros), "v", color=color, clip_on=False)
+
+
+def _titled(figure: Figure, title: str) -> Figure:
+    """The figure with a title, whose lines are no wider than the figure."""
+    figure.suptitle(title, fontsize="medium", wrap=True)
     return figure
+
+
+def _end_of(name: str) -> str:
+    """The end of a long name, which differs most from the names of other layers.
+
+    >>> _end_of("model.encoder.layers.11.attention.norm")
+    '…layers.11.attention.norm'
+    """
+    return name if len(name) <= LONGEST_NAME else "…" + name[-LONGEST_NAME + 1 :]
 
 
 def _in_bytes(n: float) -> str:

@@ -101,6 +101,36 @@ def test_the_title_says_what_is_wrong_with_the_numbers_on_which_that_rests(steps
     assert title(*steps) == said
 
 
+def test_a_gradient_of_zeros_has_a_mark_at_the_end_of_the_axis():
+    figure = plots.gradient_norms([of_norms(a=1.0, b=0.0), of_norms(a=2.0, b=5.0)])
+    _, _, zeros = figure.axes[0].lines
+
+    assert [*zeros.get_xdata()] == [1] and [*zeros.get_ydata()] == [figure.axes[0].get_ylim()[0]]
+
+
+def test_a_tensor_made_in_the_recording_that_then_requires_a_gradient_is_drawn():
+    with minigrad.record() as tape:
+        w = (minigrad.ones(2) * 3).requires_grad_()
+        (w * w).sum().backward()
+
+    assert bars(plots.gradient_norms(tape)) == pytest.approx([72**0.5])
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_many_layers_with_long_names_leave_room_for_the_curves(steps):
+    names = [f"model.transformer.encoder.layers.{k}.attention.weight" for k in range(40)]
+    figure = plots.gradient_norms([dict.fromkeys(names, np.ones(2))] * steps)
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+
+    box = axis.get_window_extent()
+    assert box.height > 0.5 * 72 * 3.5 and box.width > 5 * 72
+    title = figure._suptitle.get_window_extent()
+    assert title.x0 >= 0 and title.x1 <= figure.bbox.x1
+    legend = axis.get_legend()
+    assert legend is None or legend.get_window_extent().x0 > box.x1
+
+
 def test_a_layer_that_no_backward_pass_reached_is_named():
     model = two_layers()
     model[0].zero_grad()
