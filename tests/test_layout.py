@@ -5,7 +5,8 @@ from time import process_time
 
 import pytest
 
-from minigrad.tape.document import Bounds
+from minigrad.tape.document import Bounds, DrawnRoute
+from minigrad.tape.render.labels import LINE, labelled
 from minigrad.tape.render.layers import Box
 from minigrad.tape.render.layout import BoxLayout, lay_out
 from minigrad.tape.render.style import text_width
@@ -205,3 +206,14 @@ def test_text_width_counts_wide_and_combining_characters():
     assert text_width("日本", 10) == 20.0
     assert text_width("e\u0301", 10) == text_width("e", 10)
     assert text_width("abc", 10, mono=True) == 18.1
+
+
+def test_no_mark_is_written_over_another():
+    ends = [10.0 * k for k in range(40)]  # of arrows into a folded box, 10 pixels apart
+    arrows = [DrawnRoute("a", "b", [], [(x, 0.0), (x, 90.0)], [45.0], None) for x in ends]
+
+    found = labelled(arrows, [((), 45.0)] * 40, [Bounds(-5.0, 90.0, 400.0, 60.0)])
+
+    marks = [route.mark for route in found if route.mark is not None]
+    assert 5 < len(marks) < 40
+    assert all(abs(a.x - b.x) >= 45 or abs(a.y - b.y) >= LINE for a, b in combinations(marks, 2))

@@ -141,5 +141,11 @@ def test_the_png_shows_the_picture(picture):
     assert pixels[15, 50] == pytest.approx([1, 1, 1], abs=0.02)
 
 
+def test_a_huge_picture_has_fewer_pixels(picture, monkeypatch):
+    monkeypatch.setattr(bitmap, "MOST", 800)  # at most one pixel per unit
+
+    assert imread(io.BytesIO(bitmap.rendered(picture, bitmap.NOTEBOOK))).shape[:2] == (20, 40)
+
+
 def test_the_same_picture_gives_the_same_bytes(picture):
     assert bitmap.rendered(picture) == bitmap.rendered(picture)

@@ -1,6 +1,7 @@
 """Renders a picture as PNG or PDF, with matplotlib."""
 
 import io
+import math
 import warnings
 from typing import Any
 
@@ -22,6 +23,7 @@ from minigrad.tape.render.shapes import (
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges
 SIDE = 30_000  # pixels; a bitmap can have at most 65,535 per side
+MOST = 60e6  # pixels: more would take minutes, and gigabytes of memory
 
 
 def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
@@ -41,7 +43,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
                     _plot(renderer, picture.height, part, opacity)
 
     width, height = picture.width, picture.height
-    dpi = min(72 * scale, 72 * SIDE / max(width, height))
+    dpi = 72 * min(scale, SIDE / max(width, height), math.sqrt(MOST / (width * height)))
     figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
     canvas: Any = FigureCanvasAgg(figure)
     figure.add_artist(Shapes())
@@ -52,8 +54,13 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
         if form == "png":
             canvas.draw()
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-            # A palette is enough for our few colors, and makes the file four times smaller.
-            image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
+            # A palette is enough for our few colors, and makes the file four times smaller. It is
+            # found from one pixel in nine, as its search takes longer than all the drawing.
+            some = image.resize(
+                (image.width // 3 or 1, image.height // 3 or 1), Image.Resampling.NEAREST
+            )
+            palette = some.quantize(PALETTE, dither=Image.Dither.NONE)
+            image.quantize(palette=palette, dither=Image.Dither.NONE).save(out, format="png")
         else:  # no date and no version, so that every run writes the same file
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()

@@ -98,10 +98,13 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
     return LabelPlace(round(best.x, 1), best.y + 11, round(room))
 
 
-def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace:
+def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace | None:
+    """A free position beside the head of the arrow, or none: that its line is double says it, too."""
     x, y = route.points[-1]
     sides = x - APART - 9 - wide, x + APART + 9
     best = taken.freest(Bounds(at, y - up, wide, LINE) for up in (19.0, 33.0) for at in sides)
+    if taken.over(best) >= COVERED:
+        return None
     taken.add(best)
     return LabelPlace(round(best.x, 1), best.y + 11, round(wide))
 
