@@ -700,6 +700,66 @@ def test_a_box_shows_its_value_as_the_picture_from_python_does(opened):
     assert outside == 0 and page.problems == []
 
 
+def test_after_the_last_iteration_the_last_one_is_shown(opened):
+    w = minigrad.tensor([3.0], requires_grad=True)
+    opt = minigrad.optim.SGD([w], lr=0.1)
+    with minigrad.record() as tape:
+        for _ in range(2):
+            opt.zero_grad()
+            loss = (w * w).sum()
+            loss.backward()
+            opt.step()
+        w.detach() + 1
+    page = opened(tape)
+
+    page.locator(".mg-last").click()
+
+    assert page.locator(".mg-iterations .mg-where").inner_text().startswith("2 of 2")
+    assert "iteration 2 of 2" in page.locator(".mg-crumbs").inner_text()
+    assert page.locator(".mg-elsewhere").is_visible()
+    canvas = page.locator(".mg-canvas").bounding_box()
+    assert any(
+        canvas["y"] <= box["y"] <= canvas["y"] + canvas["height"] - box["height"]
+        for box in (e.bounding_box() for e in page.locator(".mg-node").all())
+    )
+
+
+def test_what_is_written_on_a_button_is_in_its_name(opened):
+    page = opened(cases.training())
+    page.locator("button", has_text="curves").click()
+
+    buttons = page.locator(":is(.mg-top, .mg-bar) button[aria-label]").evaluate_all(
+        "all => all.map(e => [e.textContent.replace(/[^a-z ]/gi, '').trim(), e.ariaLabel])"
+    )
+    assert len(buttons) > 12
+    assert [text for text, name in buttons if text.lower() not in name.lower()] == []
+    caption = page.locator(
+        ".mg-strip span"
+    ).first  # the line at which an iteration begins is behind it
+    assert caption.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
+def test_the_minimap_leaves_the_current_box_in_sight(opened):
+    x = minigrad.ones(2, requires_grad=True)
+    with minigrad.record() as tape:
+        for _ in range(45):
+            x.exp()
+    page = opened(tape)
+    page.locator(".mg-map").wait_for()
+    page.locator(".mg-next").focus()
+    places = set()
+
+    for key in ("n", "End"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)  # for the event of the scrolling
+        now = page.locator(".mg-node.mg-current").bounding_box()
+        small = page.locator(".mg-map").bounding_box()
+        places.add(small["x"])
+        beside = now["x"] >= small["x"] + small["width"] or now["x"] + now["width"] <= small["x"]
+        assert beside or now["y"] + now["height"] <= small["y"], key
+    assert len(places) == 2
+
+
 def test_the_details_of_a_small_node_show_its_jacobian_in_the_users_names(opened):
     x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
     b = minigrad.tensor(2.0, requires_grad=True)

@@ -84,7 +84,7 @@ const Arrows = (Base) => class extends Base {
         if (this.ui.values) text = this.tape.words(d.g);
         else if (d.expected > 1) text = `${d.arrived} of ${d.expected}`;
       } else if (r.edges.length > 1) text = `${through.length ? `${through.length} of ` : ""}${flows.length} gradient${flows.length > 1 ? "s" : ""}`;
-      r.label.textContent = clean(text, Math.max(r.room, 12));
+      r.label.textContent = clean(text, Math.max(r.room, 11));
     }
   }
 

@@ -103,11 +103,13 @@ const Canvas = (Base) => class extends Base {
     if (always || a.left < b.left + 6 || a.right > b.right - 6) this.box.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
   }
 
-  /** Show the node of the step; before the first step, the node that it will make. */
+  /** Show the node of the step, or, if it is elsewhere, the last one here; before the first step, the first one here. */
   follow() {
-    const { k, node } = this.ui.m, boxOf = (id) => id && this.tape.boxes(id).find((b) => this.boxes.has(b));
-    this.show(k ? boxOf(node) : boxOf(this.tape.steps.find((step) => boxOf(step.node))?.node));
+    const { k } = this.ui.m, { steps } = this.tape, here = (step) => this.boxOf(step.node);
+    this.show(this.boxOf((k ? steps.slice(0, k).findLast(here) : steps.find(here))?.node));
   }
+  /** The box of the shown view that represents a node. */
+  boxOf(id) { return id && this.tape.boxes(id).find((b) => this.boxes.has(b)); }
 
   // ---- the minimap
 
@@ -117,7 +119,7 @@ const Canvas = (Base) => class extends Base {
     if (this.map.hidden) return;
     if (this.mapped !== this.view) {
       this.mapped = this.view;
-      const c = Math.min(MAP[0] / w, MAP[1] / tall), wide = Math.max(50, w * c), high = Math.max(40, tall * c);
+      const c = Math.min(MAP[0] / w, MAP[1] / tall, (this.box.clientWidth || 700) / 4 / w, (this.box.clientHeight || 520) / 3 / tall), wide = Math.max(50, w * c), high = Math.max(40, tall * c);
       this.mapScale = [wide / w, high / tall];
       const rect = ([, [x, y, bw, bh]]) => `M${x + this.shift[0]} ${y + this.shift[1]}h${bw}v${bh}h${-bw}z`;
       this.mapNow = s("rect", { class: "mg-mapnow" });
@@ -131,14 +133,23 @@ const Canvas = (Base) => class extends Base {
   /** Mark the current node in the minimap. */
   markMap() {
     if (this.mapped !== this.view) return;
-    const id = this.ui.m?.node && this.tape.boxes(this.ui.m.node).find((b) => this.boxes.has(b)), place = this.view.boxes[id];
+    const id = this.boxOf(this.ui.m?.node), place = this.view.boxes[id];
     const [bx, by] = this.mapScale.map((c) => 2 / c); // at least a few pixels, to be visible
     fill(this.mapNow, place ? { x: place[0] + this.shift[0] - bx, y: place[1] + this.shift[1] - by, width: place[2] + 2 * bx, height: place[3] + 2 * by } : { width: 0 }, []);
+    this.dodge();
+  }
+  /** Move the minimap to the left if it would cover the selected or current box. */
+  dodge() {
+    const g = this.boxes.get(this.boxOf(this.ui.selected ?? this.ui.m?.node))?.g;
+    if (this.map.hidden || !g) return;
+    const [a, b] = [g.getBoundingClientRect(), this.box.getBoundingClientRect()], [wide, high] = [this.map.offsetWidth + 24, this.map.offsetHeight + 24];
+    this.map.classList.toggle("mg-mapleft", a.right > b.right - wide && a.bottom > b.bottom - high && a.left > b.left + wide);
   }
   moveMap() {
     if (this.map.hidden || this.mapped !== this.view) return;
     const { box, k } = this, left = Math.max(0, (box.clientWidth - this.size[0] * k) / 2);
     fill(this.mapView, { x: (box.scrollLeft - left) / k, y: box.scrollTop / k, width: box.clientWidth / k, height: box.clientHeight / k }, []);
+    this.dodge();
   }
   pressMap(e) {
     const go = (at) => {

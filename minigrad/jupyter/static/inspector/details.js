@@ -53,7 +53,8 @@ function detailsOf(ui) {
     const both = (rule, value) => h("li", { class: "mg-formula" }, clean(inNames(rule, names), 160), value ?? "", h("span", { class: "mg-letter" }, clean(rule, 160)));
     rows.push(row("local", h("ul", {}, both(op.formula), rules.map((r) => {
       const known = n.local?.[/^dz\/d(\w+)/.exec(r)?.[1]];
-      return both(r, known !== undefined && !pending ? [" = ", number(known)] : null);
+      const value = known !== undefined && !pending ? number(known) : null;
+      return both(r, value && !r.endsWith(`= ${value.textContent}`) ? [" = ", value] : null);
     }))));
   }
   if (!pending) rows.push(...jacobianRows(tape, n));

@@ -33,7 +33,7 @@ function engineOf(ui) {
     h("div", { class: "mg-columns" },
       h("div", {}, h("h4", {}, head), ready.length ? h("ol", { class: "mg-ready" }, ready) : h("p", { class: "mg-hint" }, "empty")),
       h("div", {}, h("h4", {}, "waiting"), waiting.length
-        ? h("ul", { class: "mg-waits" }, waiting.slice(0, 40).map((id) => h("li", {}, link(id), ` ${m.left(id)} more`)), waiting.length > 40 ? h("li", {}, `and ${waiting.length - 40} others`) : "")
+        ? h("ul", { class: "mg-waits" }, waiting.slice(0, 40).map((id) => h("li", {}, link(id), " ", h("span", { class: "mg-more" }, `${m.left(id)} more`))), waiting.length > 40 ? h("li", {}, `and ${waiting.length - 40} others`) : "")
         : h("p", { class: "mg-hint" }, "no node")))];
 }
 /** A node's sequence number: nodes with higher numbers run first. */

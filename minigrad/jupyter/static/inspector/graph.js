@@ -13,7 +13,7 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
 
   /** Draw a view; update() sets what depends on the step. */
   open(id) {
-    const view = this.tape.view.get(id) ?? this.tape.views[0];
+    const view = this.tape.view.get(id) ?? this.tape.views[0], seen = this.view === view && [this.box.scrollLeft, this.box.scrollTop];
     this.view = view;
     this.boxes = new Map();
     this.routes = [];
@@ -45,6 +45,7 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
     this.svg.setAttribute("viewBox", `0 0 ${this.size[0]} ${this.size[1]}`);
     clear(this.box, this.svg);
     this.zoom(this.scale);
+    if (seen) [this.box.scrollLeft, this.box.scrollTop] = seen; // the same picture, drawn anew
     this.breadcrumbs();
     this.tabStop();
   }

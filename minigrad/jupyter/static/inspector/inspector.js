@@ -8,6 +8,12 @@
 const NOTHING = "Nothing was recorded: no operation on a tensor ran.";
 const NARROWEST = 280, WIDEST = 340; // pixels: the panels beside a picture
 
+/** The name of a button for screen readers, and for those who say what they see: it contains the word on the button. */
+function spoken(text, label) {
+  const word = text.replace(/[^a-z ]/gi, "").trim();
+  return label.toLowerCase().includes(word.toLowerCase()) ? label : `${word}: ${label}`;
+}
+
 let serial = 0;
 
 class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iterations(Strips(Timeline(Coding(Object)))))))))) {
@@ -55,7 +61,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
     this.selected = this.model.get("selected") || null;
     this.hits = null;
     this.build();
-    this.graph.open(this.tape.iterations[Math.max(0, this.iterationAt(this.step))]?.group ?? "root");
+    this.graph.open(this.tape.iterations[this.iterationAt(this.step)]?.group ?? "root");
     this.arrange();
     this.refresh();
     if (this.selected) this.reveal(this.selected);
@@ -64,7 +70,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
   }
 
   build() {
-    const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
+    const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": spoken(text, label), title: label, onclick: f, ...more }, text);
     this.graph = new Graph(this);
     const name = h("h3", { class: "mg-title", title: this.summary().trim() }, clean(tape.name), h("span", {}, this.summary()));
     this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", id: `mg-${this.serial}-${t}`, "data-tab": t, "aria-controls": `mg-${this.serial}-panel`, onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));

@@ -28,7 +28,7 @@ function listOf(ui) {
     const n = shown[i], [state, ...cells] = rowOf(ui, n), key = [i, i === active, ui.selected === n.id, state, ...cells].join("|");
     if (drawn.get(n.id) === key) return rows.push(Object.assign(h("tr", { "data-key": n.id }), { drawn: key }));
     rows.push(Object.assign(h("tr", { class: `mg-row mg-${state}${ui.selected === n.id ? " mg-selected" : ""}`, "aria-rowindex": i + 2, "data-key": n.id },
-      h("th", { scope: "row" }, h("button", { type: "button", class: "mg-ref", tabindex: i === active ? 0 : -1, onclick: () => ui.pick(n.id), onfocus: () => { ui.active = i; } }, clean(n.label))),
+      h("th", { scope: "row", title: clean(n.label) }, h("button", { type: "button", class: "mg-ref", tabindex: i === active ? 0 : -1, onclick: () => ui.pick(n.id), onfocus: () => { ui.active = i; } }, clean(n.label))),
       cells.map((text) => h("td", { title: text }, text))), { drawn: key }));
   });
   gap((there.at(-1) ?? -1) + 1, shown.length);

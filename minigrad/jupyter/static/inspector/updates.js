@@ -35,8 +35,8 @@ function updateDetails(ui, d) {
 
 /** Navigation between iterations. */
 const Iterations = (Base) => class extends Base {
-  /** The index of the iteration that a step belongs to; before the first iteration, 0; after and between them, -1. */
-  iterationAt(step) { return this.tape.iterations.findIndex((t, i) => (i === 0 || t.step <= step) && step <= t.until); }
+  /** The index of the iteration that a step belongs to; before the first iteration, 0; after and between them, the one before. */
+  iterationAt(step) { return Math.max(0, this.tape.iterations.findLastIndex((t) => t.step <= step)); }
   goIteration(i) {
     const iteration = this.tape.iterations[i];
     if (!iteration) return;
@@ -47,12 +47,11 @@ const Iterations = (Base) => class extends Base {
   /** If an iteration is shown, switch to the iteration of the current step. */
   followIteration() {
     const { iterations } = this.tape, shown = iterations.findIndex((t) => t.group && t.group === this.graph.view.group), now = this.iterationAt(this.step);
-    if (shown >= 0 && now >= 0 && now !== shown && iterations[now].group) this.graph.open(iterations[now].group);
+    if (shown >= 0 && now !== shown && iterations[now].group) this.graph.open(iterations[now].group);
   }
   showIteration() {
-    const now = this.iterationAt(this.step);
     if (!this.iterationSlider) return;
-    if (now >= 0) this.iterationSlider.value = now;
+    this.iterationSlider.value = this.iterationAt(this.step);
     this.iterationSaid.textContent = this.aboutIteration(Number(this.iterationSlider.value));
   }
   aboutIteration(i) {
