@@ -217,3 +217,13 @@ def test_no_mark_is_written_over_another():
     marks = [route.mark for route in found if route.mark is not None]
     assert 5 < len(marks) < 40
     assert all(abs(a.x - b.x) >= 45 or abs(a.y - b.y) >= LINE for a, b in combinations(marks, 2))
+
+
+def test_the_room_of_a_text_ends_before_the_next_text():
+    ways = [[(0.0, 0.0), (0.0, 90.0)], [(250.0, 0.0), (310.0, 90.0)]]
+    arrows = [DrawnRoute("a", "b", [], way, [45.0], None) for way in ways]
+
+    a, b = (route.label for route in labelled(arrows, [((30.0,), 0.0)] * 2, []))
+
+    assert a is not None and b is not None and a.y == b.y
+    assert 150 < a.x + a.room <= b.x < 250

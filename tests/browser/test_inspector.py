@@ -90,6 +90,20 @@ def test_values_on_arrows_are_in_sight_too_and_the_focus_stays(opened):
     )
 
 
+def test_a_value_that_does_not_fit_beside_its_arrow_is_a_norm(opened):
+    x = minigrad.arange(10.0).requires_grad_()
+    with minigrad.record() as tape:
+        sum(x.sin() * k for k in range(2, 10)).square().sum().backward()
+    page = opened(tape)
+    page.locator(".mg-last").click()
+    page.keyboard.press("v")
+
+    texts = page.locator(".mg-flow").all_text_contents()
+
+    assert any(re.fullmatch(r"norm [\d.e-]+", text) for text in texts)
+    assert [text for text in texts if text.endswith("…") and text != "…"] == []
+
+
 @pytest.mark.parametrize("key", ["?", "l"])
 def test_the_keys_and_the_legend_are_not_cut_off(opened, key):
     page = opened(cases.fan_in())

@@ -73,15 +73,22 @@ def labelled(
     for route, (lines, _) in zip(routes, texts, strict=True):
         for place in _along(route, APART if lines else 0.0):
             taken.add(place, 1)
-    found = []
+    places: list[Bounds | None] = []
+    marks: list[LabelPlace | None] = []
     for route, (lines, wide) in zip(routes, texts, strict=True):
-        label = _place(taken, route, lines) if lines else None
-        mark = _mark(taken, route, wide) if wide else None
-        found.append(replace(route, label=label, mark=mark))
-    return found
+        places.append(_place(taken, route, lines) if lines else None)
+        marks.append(_mark(taken, route, wide) if wide else None)
+    return [
+        replace(route, label=place and _label(place, _room(taken, place, LONGEST)), mark=mark)
+        for route, place, mark in zip(routes, places, marks, strict=True)
+    ]
 
 
-def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlace:
+def _label(place: Bounds, room: float) -> LabelPlace:
+    return LabelPlace(round(place.x, 1), place.y + 11, round(room))
+
+
+def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> Bounds:
     """A position near the head of the gradient arrow, or further down along it."""
     wide, height = max(*lines, 30.0), LINE * len(lines)
     ends = [route.points[0], *route.points[1:-1:2]]
@@ -93,9 +100,9 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
             sides = [x + APART + 6 + out, x - APART - 6 - out - wide]
             places += [Bounds(at, y + down, wide, height) for at in sides[:: 1 if right else -1]]
     best = taken.freest(places)
-    room = _room(taken, best)
-    taken.add(best._replace(width=max(wide, min(room, VALUE))))
-    return LabelPlace(round(best.x, 1), best.y + 11, round(room))
+    best = best._replace(width=_room(taken, best, VALUE))
+    taken.add(best)
+    return best
 
 
 def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace | None:
@@ -106,13 +113,13 @@ def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace | None:
     if taken.over(best) >= COVERED:
         return None
     taken.add(best)
-    return LabelPlace(round(best.x, 1), best.y + 11, round(wide))
+    return _label(best, wide)
 
 
-def _room(taken: Taken, place: Bounds) -> float:
-    """The free width at this place; at least the width of the place itself."""
+def _room(taken: Taken, place: Bounds, longest: float) -> float:
+    """The free width at this place, up to the longest; at least the width of the place itself."""
     wide, height = place.width, min(place.height, LINE)
-    while wide < LONGEST and not taken.over(Bounds(place.x + wide, place.y, 8.0, height)):
+    while wide < longest and not taken.over(Bounds(place.x + wide, place.y, 8.0, height)):
         wide += 8
     return wide
 

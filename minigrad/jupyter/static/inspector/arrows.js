@@ -3,6 +3,7 @@
 const APART = 6; // half the distance between an arrow and its gradient's
 const BEND = 40; // how wide a bend is
 const LETTER = 7; // pixels: of a text beside an arrow
+const NUMBER = 48; // pixels: a number is written in any case
 const LEAN = 8; // half the distance between their knees, where they go sideways
 
 /** A line along a route: it turns sideways between two layers, at its knee there, and is straight within a layer. */
@@ -55,7 +56,7 @@ const Arrows = (Base) => class extends Base {
       parts.back = s("path", { class: "mg-backward", d: path(shift(APART), route.knees, 8, 0, 1) });
       parts.tip = s("polygon", { class: "mg-backhead", points: head(x + APART, y, 9) });
       parts.label = written(route.label, "mg-flow", "");
-      parts.room = Math.floor(route.label[2] / LETTER);
+      parts.room = Math.max(route.label[2], NUMBER);
       g.append(parts.back, parts.tip, parts.label);
       const summed = edges.length === 1 ? edge.summed : null;
       if (summed) g.append(written(route.label, "mg-flow", summed, 1));
@@ -81,11 +82,16 @@ const Arrows = (Base) => class extends Base {
       const d = through.length ? m.sent.get(through[0][1]) : null;
       let text = "";
       if (d && r.edges.length === 1) {
-        if (this.ui.values) text = this.tape.words(d.g);
+        if (this.ui.values) text = this.fitting(d.g, r.room);
         else if (d.expected > 1) text = `${d.arrived} of ${d.expected}`;
       } else if (r.edges.length > 1) text = `${through.length ? `${through.length} of ` : ""}${flows.length} gradient${flows.length > 1 ? "s" : ""}`;
-      r.label.textContent = clean(text, Math.max(r.room, 11));
+      r.label.textContent = clean(text);
     }
+  }
+  /** A gradient beside its arrow: its values if there is room, else its norm, else a sign that it is in the details. */
+  fitting(i, room) {
+    const norm = this.tape.value(i)?.norm, texts = [this.tape.words(i), typeof norm === "number" ? `norm ${number(norm)}` : "…"];
+    return texts.find((text) => textWidth(text, true) <= room) ?? "…";
   }
 
   /** From the node whose saved value changed to the op that wrote to it. */
