@@ -180,6 +180,7 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%chain nope", "there is nothing called nope"),
         ("%chain x9", "there is nothing called x9. Did you mean x4?"),
         ("%chain None", "None is None, not a tensor"),
+        ("%chain z --all", "%chain has no option --all. %chain? shows"),
         ("%chain x1 +", "'x1 +' is not a valid expression. %chain?"),
         ("%compare x1", "%compare z x1=y2"),
         ("%compare nope x1=1", "there is nothing called nope"),

@@ -323,6 +323,11 @@ class AutogradMagics(Magics):
     def _value(self, expression: str, magic: str) -> Any:
         """The value of the user's expression; raises an error with an explanation if it is invalid."""
         __tracebackhide__ = True
+        option = re.search(r"(?:^|\s)--(\w[\w-]*)", expression)
+        if option and option[1] not in self.shell.user_ns:
+            raise UsageError(
+                f"{magic} has no option --{option[1]}. {magic}? shows how to write the line."
+            )
         try:
             return self.shell.ev(expression)
         except SyntaxError:
