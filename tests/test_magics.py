@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import minigrad
 from minigrad.core.modes import state, trace_lines
+from minigrad.jupyter import magics
 from minigrad.jupyter.display import chosen_mode
 from minigrad.tape import Tape
 from minigrad.teach import question
@@ -582,3 +583,11 @@ def test_a_notebook_passes_nbval_twice(tmp_path):
 
     assert done.returncode == 0, done.stdout
     assert "image/svg+xml" in notebook.cells[1].outputs[1].data
+
+
+def test_every_magic_is_in_the_list_of_its_module_and_in_the_readme():
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    names = [f"%{name}" for name in magics.AutogradMagics.magics["line"] if name[0] != "%"]
+
+    assert [name for name in names if f"    {name} " not in (magics.__doc__ or "")] == []
+    assert [name for name in names if f"`{name}" not in readme] == []

@@ -1,6 +1,7 @@
 """Optimizers: where they lead, what they keep, and what they refuse."""
 
 import copy
+import inspect
 import io
 import json
 import pickle
@@ -30,6 +31,17 @@ def with_grad(x, *g):
 
 
 # ------------------------------------------------------------------------ where they lead
+
+
+def test_every_optimizer_has_a_case():
+    classes = {
+        k for k in vars(optim).values() if inspect.isclass(k) and issubclass(k, optim.Optimizer)
+    }
+    compared = {optim.ASGD, optim.LBFGS}  # in against_torch/test_optim_more.py
+
+    assert {getattr(optim, cls) for cls, _, _ in OPTIMIZERS.values()} == classes - compared - {
+        optim.Optimizer
+    }
 
 
 @pytest.mark.parametrize("case", OPTIMIZERS)
