@@ -79,7 +79,7 @@ def gradient_norms(source: Source | Sequence[Source]) -> Figure:
     >>> for p in model.parameters():
     ...     p.grad = minigrad.full_like(p, 1e-6 if p is model[0].weight else 1.0)
     >>> print(gradient_norms(model).get_suptitle())
-    vanishing: 2e-06 in 0, 707107 times less than 1.41 in 1
+    vanishing: 2e-06 in 0, 707,000 times less than 1.41 in 1
     """
     steps = _gradients(source)
     names = list(dict.fromkeys(chain.from_iterable(steps)))
@@ -373,7 +373,8 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
         vanishes = list(norms).index(least) < list(norms).index(most)
         one, two, word = (low, high, "less") if vanishes else (high, low, "more")
         name = "vanishing" if vanishes else "exploding"
-        notes.append(f"{name}: {one}, {times:.6g} times {word} than {two}")
+        ratio = f"{times:.3g}" if times >= 1e7 else f"{float(f'{times:.3g}'):,.0f}"
+        notes.append(f"{name}: {one}, {ratio} times {word} than {two}")
     totals = [math.hypot(*(x.norm for x in step.values())) for step in steps]
     if totals[0] and totals[-1] >= FAR * totals[0]:
         notes.append(f"exploding: {totals[0]:.3g} in step 1, {totals[-1]:.3g} in step {len(steps)}")

@@ -575,6 +575,22 @@ def test_the_gradients_of_a_layer_are_one_curve_as_in_the_figure(opened):
     assert page.problems == []
 
 
+def test_a_gradient_of_zeros_is_at_the_bottom_of_its_curve(opened):
+    x = minigrad.tensor([0.0, 0.0], requires_grad=True)
+    with minigrad.record() as tape:
+        for k in (1.0, 0.0, 2.0):
+            (x * k).sum().backward()
+    page = opened(tape)
+
+    page.locator("button", has_text="curves").click()
+
+    dots = page.locator(".mg-dot")
+    assert [t.split(": ")[1] for t in dots.locator("title").all_text_contents()] == ["1.414", "0", "2.828"]  # fmt: skip
+    heights = dots.evaluate_all("all => all.map(e => e.getBBox().y)")
+    assert heights[1] > heights[0] > heights[2]
+    assert "norm of the gradient: 0, 1.414 to 2.828" in page.locator(".mg-strips").inner_text()
+
+
 def test_picture_details_and_queue_are_in_sight_together_in_a_low_window(opened):
     page = opened(cases.not_finite(), address="#step=13&node=roots")
     page.set_viewport_size({"width": 1280, "height": 640})

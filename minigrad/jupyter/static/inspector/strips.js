@@ -41,8 +41,8 @@ function gradientNorms(tape) {
   let pass = null, now = new Map(); // layer -> the step of the latest gradient, the sum of squares
   const end = () => { for (const [layer, [k, square]] of now) append(found, layer, [k, Math.sqrt(square)]); now = new Map(); };
   tape.steps.forEach((step, k) => {
-    const n = tape.node.get(step.node), norm = tape.value(step.g)?.norm;
-    if (step.event !== "node" || n.backward !== "AccumulateGrad" || typeof norm !== "number" || !(norm > 0)) return;
+    const n = tape.node.get(step.node), v = tape.value(step.g), norm = v?.norm;
+    if (step.event !== "node" || n.backward !== "AccumulateGrad" || typeof norm !== "number" || (!norm && countNotFinite(v))) return;
     if (step.pass !== pass) { end(); pass = step.pass; }
     const dot = n.name.lastIndexOf("."), layer = dot > 0 ? n.name.slice(0, dot) : n.name;
     now.set(layer, [k + 1, (now.get(layer)?.[1] ?? 0) + norm * norm]);
@@ -59,7 +59,11 @@ function gradientSizes(tape) {
   });
 }
 
-const inBytes = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${Number((n / 1024).toPrecision(3))} KiB` : `${Number((n / 1048576).toPrecision(3))} MiB`);
+/** A number of bytes, as in plots.py. */
+function inBytes(n) {
+  const power = n >= 1 ? Math.min(Math.floor(Math.log10(n) / 3), 4) : 0;
+  return `${Number((n / 1000 ** power).toPrecision(3))} ${["B", "kB", "MB", "GB", "TB"][power]}`;
+}
 
 /** Draws the strips into the track of the timeline. */
 const Strips = (Base) => class extends Base {
@@ -79,10 +83,10 @@ const Strips = (Base) => class extends Base {
     return this.strip(`saved for backward: at most ${inBytes(most)}, after step ${bytes.indexOf(most)}`, s("path", { class: "mg-area", d: `${d}H${this.tape.last}V${STRIP}H0Z` }));
   }
   normStrip() {
-    const curves = [...gradientNorms(this.tape)], all = curves.flatMap(([, points]) => points.map(([, norm]) => Math.log10(norm)));
-    if (!all.length) return null;
-    const [low, high] = [Math.min(...all), Math.max(...all)], y = (norm) => STRIP - 3 - ((STRIP - 6) * (Math.log10(norm) - low)) / (high - low || 1);
-    const range = low < high ? `${number(10 ** low)} to ${number(10 ** high)}, logarithmic` : number(10 ** low);
+    const curves = [...gradientNorms(this.tape)], norms = curves.flatMap(([, points]) => points.map(([, norm]) => norm)), all = norms.filter((norm) => norm > 0).map(Math.log10);
+    if (!norms.length) return null;
+    const [low, high] = [Math.min(...all), Math.max(...all)], y = (norm) => (norm > 0 ? STRIP - 3 - ((STRIP - 6) * (Math.log10(norm) - low)) / (high - low || 1) : STRIP - 1);
+    const range = [norms.includes(0) ? "0" : "", low < high ? `${number(10 ** low)} to ${number(10 ** high)}, logarithmic` : all.length ? number(10 ** low) : ""].filter(Boolean).join(", ");
     return this.strip(`${curves.length === 1 ? "norm of the gradient" : `norms of the gradients of ${curves.length} layers`}: ${range}`,
       curves.map(([name, points], i) => s("g", { style: `--curve:${CURVES[i % CURVES.length]}` }, points.length > 1 ? s("path", { class: "mg-curve", d: points.map(([k, norm], j) => `${j ? "L" : "M"}${k} ${y(norm)}`).join("") }) : null,
         points.map(([k, norm]) => s("path", { class: "mg-dot", d: `M${k} ${y(norm)}h0` }, s("title", {}, `${clean(name)}, step ${k}: ${number(norm)}`))))));
