@@ -378,7 +378,8 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
     totals = [math.hypot(*(x.norm for x in step.values())) for step in steps]
     if totals[0] and totals[-1] >= FAR * totals[0]:
         notes.append(f"exploding: {totals[0]:.3g} in step 1, {totals[-1]:.3g} in step {len(steps)}")
-    return notes or [f"neither vanishing nor exploding: from {low} to {high}"]
+    found = low if least == most else f"from {low} to {high}"
+    return notes or [f"neither vanishing nor exploding: {found}"]
 
 
 def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:

@@ -87,6 +87,7 @@ def test_steps_are_also_tapes_and_dictionaries_in_a_list_and_a_layer_may_come_la
 @pytest.mark.parametrize(
     "steps, said",
     [
+        ([of_norms(a=2.0)], "neither vanishing nor exploding: 2 in a"),
         ([of_norms(a=1e-4, b=1.0)], "vanishing: 0.0001 in a, 10,000 times less than 1 in b"),
         ([of_norms(a=50.0, b=0.01)], "exploding: 50 in a, 5,000 times more than 0.01 in b"),
         ([of_norms(a=1.0, b=0.01)], "neither vanishing nor exploding: from 0.01 in b to 1 in a"),
