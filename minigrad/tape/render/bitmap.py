@@ -54,16 +54,34 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
         if form == "png":
             canvas.draw()
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-            # A palette is enough for our few colors, and makes the file four times smaller. It is
-            # found from one pixel in nine, as its search takes longer than all the drawing.
-            some = image.resize(
-                (image.width // 3 or 1, image.height // 3 or 1), Image.Resampling.NEAREST
+            image.quantize(palette=_palette(image), dither=Image.Dither.NONE).save(
+                out, format="png"
             )
-            palette = some.quantize(PALETTE, dither=Image.Dither.NONE)
-            image.quantize(palette=palette, dither=Image.Dither.NONE).save(out, format="png")
         else:  # no date and no version, so that every run writes the same file
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
+
+
+def _palette(image: Any) -> Any:
+    """Up to PALETTE colors: enough for our pictures, whose files are then four times smaller.
+
+    They are found from one pixel in nine, as the search takes longer than all the drawing. Each is the
+    most frequent of the colors for which it stands, so that white is white.
+    """
+    from PIL import Image
+
+    size = (image.width // 3 or 1, image.height // 3 or 1)
+    some = image.resize(size, Image.Resampling.NEAREST)
+    palette = some.quantize(PALETTE, dither=Image.Dither.NONE)
+    colors = [color for _, color in sorted(some.getcolors(1 << 24))]  # the most frequent one last
+    row = Image.new("RGB", (len(colors), 1))
+    row.putdata(colors)
+    entries = palette.getpalette()
+    nearest = row.quantize(palette=palette, dither=Image.Dither.NONE).tobytes()
+    for k, color in zip(nearest, colors, strict=True):
+        entries[3 * k : 3 * k + 3] = color
+    palette.putpalette(entries)
+    return palette
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
