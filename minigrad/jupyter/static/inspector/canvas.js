@@ -138,12 +138,14 @@ const Canvas = (Base) => class extends Base {
     fill(this.mapNow, place ? { x: place[0] + this.shift[0] - bx, y: place[1] + this.shift[1] - by, width: place[2] + 2 * bx, height: place[3] + 2 * by } : { width: 0 }, []);
     this.dodge();
   }
-  /** Move the minimap to the left if it would cover the selected or current box. */
+  /** Move the minimap to the left, or up, if it would cover the selected or current box. */
   dodge() {
     const g = this.boxes.get(this.boxOf(this.ui.selected ?? this.ui.m?.node))?.g;
     if (this.map.hidden || !g) return;
     const [a, b] = [g.getBoundingClientRect(), this.box.getBoundingClientRect()], [wide, high] = [this.map.offsetWidth + 24, this.map.offsetHeight + 24];
-    this.map.classList.toggle("mg-mapleft", a.right > b.right - wide && a.bottom > b.bottom - high && a.left > b.left + wide);
+    const covered = a.right > b.right - wide && a.bottom > b.bottom - high, left = a.left > b.left + wide;
+    this.map.classList.toggle("mg-mapleft", covered && left);
+    this.map.classList.toggle("mg-maptop", covered && !left);
   }
   moveMap() {
     if (this.map.hidden || this.mapped !== this.view) return;
