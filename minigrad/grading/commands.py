@@ -102,12 +102,13 @@ def release_command(
     a solution would remain, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
+    changed: dict[str, list[str]] = {}
     with _errors_shown():
         if run:
             gate(author)
         bundles = make_bundles(author)
         if run and bundles is not None:
-            gate_bundles(author, *bundles)
+            changed = gate_bundles(author, *bundles).changed
         student = release(author, out)
         if bundles is not None:
             folder = student.parent / "grading"
@@ -121,6 +122,11 @@ def release_command(
         typer.echo(
             f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
             "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+        )
+    for cell, names in changed.items():
+        typer.echo(
+            f"note: the solution of {cell} changes its input {', '.join(names)} in place, so answers must, too. "
+            "If that is not the task, let the solution compute with a copy."
         )
     for cell, points, declared in differing_points(questions):
         typer.echo(

@@ -18,7 +18,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from minigrad.grading.documents import AnswersDocument, Drawn, answers_to
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release import student
 from minigrad.grading.release.bundles import Judge, Recording
@@ -125,16 +127,23 @@ def gate(author: str | Path) -> None:
         )
 
 
-def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int:
+class Tried(NamedTuple):
+    """The number of wrong answers tried, and for each question the inputs that its solution changes in place."""
+
+    wrong: int
+    changed: dict[str, list[str]]
+
+
+def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Tried:
     """Grade the solution, the untouched starter, and the author's right and wrong answers.
 
-    Returns the number of wrong answers tried. All of this is the author's code, so it runs in
+    All of this is the author's code, so it runs in
     whatever isolation is available, even none.
 
     Raises GateError, with the reasons, if one of them does not get the points that it should.
     """
     if not bundle.questions:  # a person marks all of it
-        return 0
+        return Tried(0, {})
     author = Path(author)
     notebook = student.read_notebook(author)
     stubs = {cell["id"]: cell["source"] for cell in recording.cells}
@@ -168,4 +177,17 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"
             )
-    return sum(wanted == "fewer" for _, wanted, _ in tried)
+    changed = {q.id: _changed(q.id, answers[0], job["drawn"]) for q in bundle.questions}
+    wrong = sum(wanted == "fewer" for _, wanted, _ in tried)
+    return Tried(wrong, {q: names for q, names in changed.items() if names})
+
+
+def _changed(question: str, solution: AnswersDocument, drawn: Drawn) -> list[str]:
+    """The inputs of a question that its solution changes in place."""
+    after = answers_to(question, solution)
+    pairs = [
+        (f"{question}/{n}/input {name}", name, value)
+        for n, case in enumerate(drawn[question], 1)
+        for name, value in case["inputs"].items()
+    ]
+    return [*{name: None for key, name, value in pairs if after.get(key, value) != value}]

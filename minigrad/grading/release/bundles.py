@@ -12,6 +12,7 @@ import glob
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -37,6 +38,7 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.release.syntax import defined_names, squeezed
 
+WORD = re.compile(r"\w+")
 HEADING = re.compile(r"^#+ +(.+?)[ #]*$", re.MULTILINE)
 RECORDING, JUDGE = "minigrad-recording-2", "minigrad-judge-1"
 
@@ -187,7 +189,7 @@ def make_bundles(author: str | Path) -> Bundles | None:
         "exercise": author.stem,
         "questions": [q.public() for q in questions],
         "manual": [{"id": q.id, "cell": q.cell, "task": q.task} for q in manual],
-        "cells": [_public_cell(cell) for cell in student.cells],
+        "cells": [_public_cell(*both, questions) for both in zip(student.cells, notebook.cells)],
     }
     recording = Recording(json.loads(json.dumps(document)))
     text = squeezed(json.dumps(recording.data, ensure_ascii=False))
@@ -288,12 +290,18 @@ def _read(path: Path, form: str) -> BundleDocument:
     return data
 
 
-def _public_cell(cell: Notebook) -> BundleCell:
+def _public_cell(
+    cell: Notebook, author: Notebook, questions: Sequence[GradedQuestion]
+) -> BundleCell:
+    names = defined_names(cell.source) if cell.cell_type == "code" else []
+    if not names and is_answer(author):  # the whole cell is the solution: what does a check call?
+        called = {n for q in questions if cell.id in q.answers for n in WORD.findall(q.call)}
+        names = [name for name in defined_names(author.source) if name in called]
     return {
         "id": cell.id,
         "kind": cell.cell_type,
         "source": cell.source,
         "answer": is_answer(cell),
         "grade_id": metadata_of(cell, "nbgrader").get("grade_id"),
-        "names": defined_names(cell.source) if cell.cell_type == "code" else [],
+        "names": names,
     }

@@ -309,7 +309,7 @@ def _reveals_something(line: str) -> bool:
     headers = ("#", "@", "import ", "from ", "def ", "class ", "with ", "for ")
     if len(squeezed(line)) < 6 or line.startswith(headers):
         return False
-    return re.fullmatch(r"return\s+[\w\s,()]*", line) is None
+    return re.fullmatch(r"(return|if|elif|while)\s[\w\s,():]*", line) is None
 
 
 def _refuse_duplicates(ids: Sequence[object], kind: str, name: str) -> None:

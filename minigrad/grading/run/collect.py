@@ -34,7 +34,7 @@ ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
 IGNORED = re.compile(
-    r"(\._.*|\.(?!.*(?i:ipynb)$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)"
+    r"(\._.*|\.(?!.*(?i:ipynb)$).*|__MACOSX|timestamp\.txt|(?i:readme)(\.(?!ipynb).*)?|index\.html|Thumbs\.db|.*~)"
 )
 # How an LMS begins the names of a student's files and folders in a download. What the student chose follows.
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_")
