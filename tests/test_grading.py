@@ -16,15 +16,16 @@ import pytest
 
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.gradebook.book import gradebook_of
-from minigrad.grading.judge.compare import compare_answer
+from minigrad.grading.judge.compare import compare_answer, judge_question
 from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release import in_kernel
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.check_cell import draw_input, draw_inputs
+from minigrad.grading.release.exercises import ENTRIES, STEPS
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
-from minigrad.grading.release.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names, without_modules
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.tables import SCHEMA
 from minigrad.grading.reports.words import wrong_parts
@@ -123,6 +124,50 @@ def test_a_value_that_is_not_several_results_is_explained(monkeypatch, value, st
     in_kernel.publish_results(asked, "m", {"numpy": np})
 
     assert [answer.get("error") for answer in sent] == [said, said]
+
+
+def test_an_optimizer_may_write_into_the_parameter_and_the_gradient():
+    def step(p, g, state, lr):
+        v = state.setdefault("v", g)
+        v += 0.0 if v is g else 0.9 * v + g
+        p -= lr * v
+        return p
+
+    helpers = {}
+    exec(STEPS, helpers)
+    p, grads = np.ones(2), np.ones((3, 2))
+
+    steps = helpers["steps_of_function"](step, p, grads, {"lr": 0.5})
+
+    assert steps.shape == (3, 2) and (p == 1).all() and (grads == 1).all()
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ("{'a': 1, 'b': 2}.keys()", {"json": ["a", "b"]}),
+        ("{'b', 'a'}", {"json": ["a", "b"]}),
+        ("entries([1], ['s', 'x'])", {"error": "TypeError: a list instead of a dict with the keys s, x"}),
+        ("entries({'x': 'b'}, ['x'])", {"json": ["b"]}),
+    ],
+)  # fmt: skip
+def test_a_result_that_is_no_array_is_published_as_plain_data_or_explained(
+    monkeypatch, value, said
+):
+    sent = []
+    monkeypatch.setattr(in_kernel, "display", lambda data, raw: sent.append(data["m"]))
+    asked = {
+        "id": "q",
+        "call": value,
+        "helpers": ENTRIES,
+        "results": ["a"],
+        "cases": [{}],
+        "kept": True,
+    }
+
+    in_kernel.publish_results(asked, "m", {})
+
+    assert sent == [{"id": "q/1/a", **said}]
 
 
 def test_an_exercise_of_minigrad_needs_no_declaration():
@@ -320,6 +365,28 @@ def test_a_function_that_returns_nothing_is_told_so():
     verdict = compare_answer(QUESTION, {"json": None}, encoded(np.ones(2)))
 
     assert verdict.reason == "None instead of an answer: does the function end with a return?"
+
+
+@pytest.mark.parametrize(
+    "after, reason",
+    [
+        ([3.0, 0.0], ""),
+        ([3.0, -0.0], ""),
+        ([1.0, -1.0], "x was not changed in place; write into it, as in  x[...] = ..."),
+        ([3.0, 1.0], "x was changed in place, but to a wrong value: 1 of 2, the first at [1]"),
+    ],
+)
+def test_an_input_must_change_in_place_as_it_does_in_the_solution(after, reason):
+    question = GradedQuestion("q", 1, "f(x)", ("y",), ({},))
+    before, right = encoded(np.array([1.0, -1.0])), encoded(np.array([3.0, 0.0]))
+    mine = {"q/1/y": right, "q/1/input x": encoded(np.array(after))}
+    drawn = [{"inputs": {"x": before}, "atol": []}]
+
+    (verdict,) = judge_question(
+        question, mine, {"q/1/y": right, "q/1/input x": right}, drawn
+    ).values()
+
+    assert (verdict.ok, verdict.reason) == (not reason, reason)
 
 
 def test_a_dict_of_nbformat_is_called_a_dict():
@@ -764,6 +831,39 @@ def test_an_answer_may_use_a_helper_from_the_answer_to_another_question():
 
     assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
     assert found.notes == ["graded with the answer, from cell 1: np, f"]
+
+
+def test_a_module_that_a_cell_writes_is_graded_with_what_imports_it():
+    cells = [
+        SubmittedCell("code", "%%writefile lib/ops.py\nfrom lib.more import two", (), (), 0),
+        SubmittedCell("code", "%%file lib/more.py\none = 1", (), (), 1),
+        SubmittedCell("code", "%%writefile -a lib/more.py\ntwo = 2", (), (), 2),
+        SubmittedCell("code", "%%writefile other.py\nraise SystemExit", (), (), 3),
+    ]
+
+    found = find_carried("from lib import ops\ndef f(x):\n    return ops.two * x", cells, [], [])
+
+    assert found.files == {
+        "lib/ops.py": "from lib.more import two\n",
+        "lib/more.py": "one = 1\ntwo = 2\n",
+    }
+    assert found.notes == ["graded with the answer, from cell 1, 2, 3: lib/ops.py, lib/more.py"]
+
+
+@pytest.mark.parametrize(
+    "source, left",
+    [
+        ("if 1:\n    import seaborn as sns\n    sns.set()\nx = 1", "if 1:\n    pass\nx = 1"),
+        ("if 1:\n    import seaborn as np\nelse:\n    import numpy as np\ny = np.ones(3)",
+         "if 1:\n    pass\nelse:\n    import numpy as np\ny = np.ones(3)"),
+        ("for k in '':\n    import seaborn\n    x = k", "for k in '':\n    x = k"),
+        ("with a:\n    from seaborn import set\nset()", "with a:\n    pass"),
+        ("try:\n    import seaborn\nexcept ImportError:\n    seaborn = 1", ""),
+        ("import seaborn\nif seaborn:\n    x = 1\ny = 1", "y = 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_without_a_module_is_left_out_of_blocks_too(source, left):
+    assert without_modules(source, ["seaborn"]) == left
 
 
 def test_a_local_name_carries_nothing():

@@ -64,6 +64,14 @@ REVERSE = {
     "def shown(a: torch.Tensor) -> torch.Tensor:\n    plt.plot(a)\nshown(1)\nfor k in (1, 2): plt.plot([k])\n"
     "np.testing.assert_allclose(np.ones(1), torch.ones(1))\none = np.ones(1)\n@numba.njit\n"
     + PRODUCT.replace("g * y", "one * g * y").format("pass"),
+    "full_with_progress_bars_that_are_not_here": "from tqdm.auto import tqdm, trange\n"
+    "def product_backward(x, y, g):\n    dx, dy = np.empty(x.shape), np.empty(x.shape)\n"
+    "    with tqdm(total=x.size, desc='dx') as bar:\n"
+    "        for k in np.ndindex(x.shape): dx[k] = g[k] * y[k]; bar.update(1); bar.set_postfix(k=k)\n"
+    "    for k, _ in zip(tqdm(list(np.ndindex(x.shape)), leave=False), trange(99)): dy[k] = g[k] * x[k]\n"
+    "    return dx, dy",
+    "full_with_branches_that_import_what_is_not_here": "if True:\n    import seaborn as sns\n    sns.set()\n"
+    "if True:\n    import cupy as xp\nelse:\n    import numpy as xp\n" + RIGHT,
     "full_below_a_default_that_is_not_here": "import matplotlib.pyplot as plt\n"
     "def show(x, colors=plt.cm.viridis): plt.imshow(x, colors)\n" + RIGHT,
     "full_tries_the_engine_above": "import minigrad as mg\nx = mg.tensor([1.0], requires_grad=True)\n"

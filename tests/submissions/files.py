@@ -382,6 +382,13 @@ CARRIED = {
     "full_helper_below_a_cell_magic": _beside(
         CALLS, "%%time\n" + TIMES, "%%bash\ndef times(): echo 1"
     ),
+    "full_helper_in_a_module_that_a_cell_writes": _beside(
+        "import sys; sys.path.append('src')\nfrom by import times\n" + CALLS,
+        "%%writefile src/by.py\n" + TIMES,
+    ),
+    "zero_module_that_forges": _beside(
+        "import by\n" + WRONG, "%%writefile by.py\n" + FORGE + "\nforge()"
+    ),
     "full_helper_of_an_answer_s_name_below_it": _beside(
         "product_backward = mine", "def mine(x, y, g):\n    return g * y, g * x"
     ),

@@ -62,21 +62,40 @@ def judge_question(
 ) -> Verdicts:
     """Judge all answers to a question.
 
-    If an input was changed in place, its whole case is wrong, unless the solution changes it too.
+    If an input is not as the solution leaves it, its whole case is wrong.
     """
     verdicts = {}
     for n, case in enumerate(cases, 1):
         changed = ""
         for identity, kept in right.items():
-            if identity.startswith(f"{question.id}/{n}/input ") and mine.get(identity) != kept:
+            if identity.startswith(f"{question.id}/{n}/input "):
                 name = identity.rpartition(" ")[2]
-                changed = f"{name} was changed in place; compute with a new array instead"
+                drawn = case["inputs"][name]
+                changed = changed or _input_fault(question, name, mine.get(identity), kept, drawn)
         for result, atol in zip(question.results, _tolerances(question, case)):
             identity = f"{question.id}/{n}/{result}"
             verdict = compare_answer(question, mine.get(identity), right[identity], atol)
             answered = "error" not in mine.get(identity, {"error": ""})
             verdicts[identity] = Verdict(False, changed) if changed and answered else verdict
     return {**verdicts, **_without_trivial_credit(question, right, cases, verdicts)}
+
+
+def _input_fault(
+    question: GradedQuestion,
+    name: str,
+    mine: EncodedValue | None,
+    right: EncodedValue,
+    drawn: EncodedValue,
+) -> str:
+    """What is wrong with an input after the call, compared with what the solution leaves; "" if nothing."""
+    if mine == right:
+        return ""
+    if right == drawn:
+        return f"{name} was changed in place; compute with a new array instead"
+    if mine == drawn:
+        return f"{name} was not changed in place; write into it, as in  {name}[...] = ..."
+    verdict = compare_answer(question, mine, right)
+    return "" if verdict.ok else f"{name} was changed in place, but to a {verdict.reason}"
 
 
 def _tolerances(question: GradedQuestion, case: DrawnCase) -> list[float]:

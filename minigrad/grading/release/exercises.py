@@ -42,7 +42,7 @@ OWN = (
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
-    state, seen = {}, []
+    p, grads, state, seen = p.copy(), grads.copy(), {}, []  # a step may write into p and g
     for k, g in enumerate(grads):
         lr = settings.get("lr")
         p = step(p, g, state, **{**settings, **({"lr": lr[k]} if isinstance(lr, list) else {})})
@@ -78,6 +78,13 @@ def differentiated(function, inputs, constants, g):
     grads = minigrad.autograd.grad(z, wanted, minigrad.tensor(g), allow_unused=True)
     grads = [t.detach().numpy() * 0 if d is None else d for d, t in zip(grads, wanted)]
     return (z, *grads)
+"""
+
+ENTRIES = """
+def entries(answer, parts):
+    if not isinstance(answer, dict):
+        raise TypeError("a " + type(answer).__name__ + " instead of a dict with the keys " + ", ".join(parts))
+    return [answer.get(part, ...) for part in parts]
 """
 
 
@@ -136,11 +143,11 @@ def _call_of(exercise: Question, names: Names) -> Declaration | None:
         return _call_of_function(exercise, names)
     if isinstance(exercise, Facts | Edges | Adjoints):
         parts = list(exercise.parts())
-        call = f"[{name}.get(part, ...) for part in {parts!r}]" + "[0]" * (len(parts) == 1)
+        call = f"entries({name}, {parts!r})" + "[0]" * (len(parts) == 1)
         kinds = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
         compare = next(v for k, v in kinds.items() if isinstance(exercise, k))
         # alone: a given function could reveal the answer, or be differentiated numerically
-        return {"call": call, "compare": compare, "alone": True}
+        return {"call": call, "compare": compare, "alone": True, "helpers": ENTRIES}
     if isinstance(exercise, Order):
         edges = exercise.edges()
         nodes = _ancestors("z", edges)

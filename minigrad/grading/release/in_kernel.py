@@ -9,6 +9,7 @@ in-place changes are detected.
 import ast
 import base64
 import traceback
+from collections.abc import Collection
 from typing import Any
 
 import numpy
@@ -38,7 +39,7 @@ def publish_results(spec: dict[str, Any], mime: str, names: dict[str, Any]) -> N
         except BaseException as caught:
             # its frames may hold nearly all memory, and reporting the error needs some
             traceback.clear_frames(caught.__traceback__)
-            error = f"{type(caught).__name__}: {str(caught)[:300]}".rstrip(": ")
+            error = f"{type(caught).__name__}: {str(caught)[:480]}".rstrip(": ")
             if error == "NotImplementedError":
                 error = "not written yet: NotImplementedError"
         for k, result in enumerate(results):
@@ -112,7 +113,7 @@ def _plain(value: object, depth: int = 0) -> object:
         return {str(k): _plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, set | frozenset):
         return sorted((_plain(v, depth + 1) for v in value), key=repr)
-    if isinstance(value, list | tuple):
+    if isinstance(value, Collection):
         return [_plain(v, depth + 1) for v in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist(), depth + 1)

@@ -159,6 +159,8 @@ def _runnable(
             kept += [statement] if here else []
             continue
         lacks = False
+        if isinstance(statement, ast.If | ast.With | Loop):
+            _drop_in_blocks(statement, modules, absent)
         if isinstance(statement, Function | ast.ClassDef):
             _drop_decoration(statement, absent)
             made, lacks = {statement.name}, bool(absent & names_read(statement))
@@ -171,6 +173,19 @@ def _runnable(
     return kept
 
 
+def _drop_in_blocks(statement: ast.stmt, modules: Collection[str], absent: set[str]) -> None:
+    """Remove from its blocks what cannot run. A name that one branch of an `if` defines counts as defined."""
+    before, after = set(absent), list[set[str]]()
+    for part in ("body", "orelse"):
+        if block := getattr(statement, part, []):
+            lacking = set(before)
+            setattr(statement, part, _runnable(block, modules, lacking) or [ast.Pass()])
+            after.append(lacking)
+    both = isinstance(statement, ast.If) and len(after) == 2
+    absent.clear()
+    absent |= after[0] & after[1] if both else set().union(*after)
+
+
 def _drop_decoration(definition: ast.stmt, names: set[str]) -> None:
     """Remove the decorators, and the annotations of functions, that use one of these names."""
     for node in ast.walk(definition):
@@ -180,6 +195,20 @@ def _drop_decoration(definition: ast.stmt, names: set[str]) -> None:
             hint = getattr(node, kind, None)
             if hint is not None and names & {*names_in(hint)}:
                 setattr(node, kind, None)
+
+
+def imported_names(source: str) -> dict[str, str]:
+    """The names that a cell imports anywhere, each with its module's package.
+
+    >>> imported_names("if 1:\\n    from scipy.special import expit as sigmoid")
+    {'sigmoid': 'scipy'}
+    """
+    imports = [n for s in statements_of(source) for n in ast.walk(s) if isinstance(n, Import)]
+    return {
+        (a.asname or a.name).split(".")[0]: (getattr(n, "module", "") or a.name).split(".")[0]
+        for n in imports
+        for a in n.names
+    }
 
 
 def names_read(*statements: ast.stmt) -> set[str]:

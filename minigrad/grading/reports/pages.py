@@ -168,7 +168,11 @@ def kind_of(reason: str) -> str:
     'ValueError'
     >>> kind_of("the check did not finish in 10 s. Is there a loop that never ends?")
     'did not finish in time'
+    >>> kind_of("1/dx: NameError: name 'expit' is not defined: answers are graded without scipy")
+    'answers are graded without scipy'
     """
+    if without := re.search(r"answers are graded without \w+", reason):
+        return without[0]
     text = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
     text = re.sub(r" in [\d.]+ s\b.*", " in time", text)
     found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", text)

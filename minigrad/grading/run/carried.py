@@ -4,16 +4,18 @@ An answer may use a helper, an import, a constant or a class from a separate cel
 check in the notebook, it should pass here, too. So we run the statements that define the names it
 uses, directly or indirectly, together with the answer, in notebook order; statements that use the
 answer itself run after it. A statement also defines what it changes: it may fill a table, or register a
-function in it. Everything else is left out: statements that define nothing, and those that would redefine
-a name of the exercise.
+function in it. A cell  %%writefile NAME.py  defines a module. Everything else is left out: statements that
+define nothing, and those that would redefine a name of the exercise.
 
 Names are found by static analysis. The carried statements run in the sandbox like the answer; they
 could have been written in the answer cell itself, so they grant no additional access.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from minigrad.grading.release import syntax
@@ -21,12 +23,14 @@ from minigrad.grading.release.bundles import BundleCell, ids_of
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
+FILE = re.compile(r"\s*%%(?:write)?file[ \t]+(?P<more>-a[ \t]+)?(?P<path>[\w./-]+\.py)[ \t]*\n")
 
 
 @dataclass
 class Carried:
     """The statements to run with an answer.
 
+    files      the modules that  %%writefile  cells write, by path; they are written first
     imports    run before the given cells, so that they cannot redefine given names
     above      run before the answer
     below      run after the answer
@@ -35,6 +39,7 @@ class Carried:
     refused    given names that the answer uses and that a student's cell tries to redefine
     """
 
+    files: dict[str, str] = field(default_factory=dict)
     imports: list[str] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
@@ -96,7 +101,31 @@ def find_carried(
         part.append(syntax.unparsed(c.statement))
         found.names += sorted(c.made - {*found.names})
         found.cells += [c.cell] if c.cell not in found.cells else []
+    _add_files(found, answer, others)
     return found
+
+
+def _add_files(found: Carried, answer: str, others: Cells) -> None:
+    """Add the modules written by cells that the answer or a statement imports, or another such module."""
+    written = [(c, FILE.match(c.source)) for c in others if c.kind == "code"]
+    waiting = ["\n".join((answer, *found.imports, *found.above, *found.below))]
+    wanted: set[str] = set()
+    while waiting:
+        new = set(syntax.imported_names(waiting.pop()).values()) - wanted
+        wanted |= new
+        waiting += [c.source[f.end() :] for c, f in written if f and new & {*_parts(f["path"])}]
+    for cell, file in written:
+        if file and wanted & {*_parts(file["path"])}:
+            path = file["path"] if file["path"][0] != "/" else PurePosixPath(file["path"]).name
+            before = found.files.get(path, "") if file["more"] else ""
+            found.files[path] = before + cell.source[file.end() :] + "\n"
+            found.names += [path] if path not in found.names else []
+            found.cells += [cell.position + 1]
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """The names by which a module may be imported, or its package."""
+    return PurePosixPath(path).with_suffix("").parts
 
 
 def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:

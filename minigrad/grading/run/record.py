@@ -15,6 +15,7 @@ same submission with the same seed give the same answers.
 import platform
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
 from minigrad.grading.release.check_cell import MIME, check_cell
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.syntax import without_modules
+from minigrad.grading.release.syntax import imported_names, without_modules
 from minigrad.grading.run.carried import Carried, find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
@@ -37,10 +38,16 @@ from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
 TAKEN = "the code that the answer uses from other cells"
+WRITE = """\
+__import__("os").makedirs(__import__("os").path.dirname({0!r}) or ".", exist_ok=True)
+open({0!r}, "w", encoding="utf-8").write({1!r})
+"" in __import__("sys").path or __import__("sys").path.append("")
+"""
 # a missing module, mostly for plots; or the engine, whose stand-in can be imported but not used
 ABSENT = re.compile(
     r"ModuleNotFoundError: No module named '(\w{1,40})[.']|.*(_Absent|the engine is not here)"
 )
+UNDEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 MAX_ABSENT = 20  # modules that are not here, for one question
 ENDS = {
     "died": "ended the kernel",
@@ -204,18 +211,39 @@ class _Run:
             if run.error is not None and what == TAKEN:
                 notes.append(f"{what}: {run.error}")
             elif run.error is not None and (own or problem is None):
-                problem = f"{what}: {run.error}"
+                problem = f"{what}: {run.error}".rstrip(": ")
         run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
             published = []  # how much arrived before the crash is random; a grade must not be
         answers, more = collect(published, _expected(question, self.drawn))
-        reason = problem
+        origins = {
+            n: m for source in ran for n, m in imported_names(source).items() if m in lacking
+        }
+        for answer in answers.values():
+            if "error" in answer:
+                answer["error"] = self._explained(question, answer["error"], origins)
+        reason = problem and self._explained(question, problem, origins)
         if run.end != "idle":
             reason = _why(run, "the check", seconds)
         elif problem is None and run.error is not None:
             reason = f"the check: {run.error}"
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
+
+    def _explained(self, question: GradedQuestion, error: str, origins: Mapping[str, str]) -> str:
+        """The error, with the reason why a name is not defined, if it is the grader's.
+
+        origins    the names that come from modules that are not here
+        """
+        undefined = UNDEFINED.search(error)
+        name = undefined[1] if undefined else ""
+        if name in origins:
+            return f"{error}: answers are graded without {origins[name]}"
+        run = {*question.given, *question.answers}
+        theirs = (c for c in self.recording.cells if not c["answer"] and c["id"] not in run)
+        if any(name in cell["names"] for cell in theirs):
+            return f"{error}: this answer is graded without the exercise's cell that defines it"
+        return error
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -228,6 +256,7 @@ class _Run:
         carried = self.carried[question.id]
         answers = [a for a in question.answers if found.get(a, "").strip()]
         return [
+            *((TAKEN, WRITE.format(path, text), True) for path, text in carried.files.items()),
             *((TAKEN, source, True) for source in carried.imports),
             *((f"the given cell {self.labels[g]}", given[g], False) for g in question.given),
             *((TAKEN, source, True) for source in carried.above),
@@ -238,7 +267,8 @@ class _Run:
     def source_of(self, question: GradedQuestion) -> str:
         """All of the student's code that runs for a question."""
         carried = self.carried[question.id]
-        return "\n".join((*carried.above, self._answer(question), *carried.below))
+        own = (*carried.files.values(), *carried.above, self._answer(question), *carried.below)
+        return "\n".join(own)
 
     def _answer(self, question: GradedQuestion) -> str:
         return "\n".join(self.found.sources.get(a, "") for a in question.answers)

@@ -5,7 +5,8 @@ if the question allows it. So only selected packages are copied, rather than exp
 packages and hiding some. They are copies, not links, because a kernel without a sandbox could write
 through a link. Copying takes longer than running a submission, so images are kept in the user's cache folder.
 
-Without the engine, `import minigrad` imports a stand-in: see stand_in.py.
+Without the engine, `import minigrad` imports a stand-in: see stand_in.py. So does `import tqdm`, if no question needs
+it: see progress.py.
 """
 
 import atexit
@@ -31,6 +32,7 @@ TEMPORARY = "MINIGRAD_TEMPORARY_IMAGES"
 LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
 UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
 STAND_IN = HERE / "stand_in.py"
+PROGRESS = HERE / "progress.py"
 
 
 class NoSuchPackage(RuntimeError):
@@ -60,6 +62,10 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
     else:
         (site / "minigrad").mkdir()
         shutil.copy2(STAND_IN, site / "minigrad" / "__init__.py")
+    if not (site / "tqdm").exists():
+        (site / "tqdm").mkdir()
+        for name in ("__init__", "auto", "autonotebook", "notebook", "std"):
+            shutil.copy2(PROGRESS, site / "tqdm" / f"{name}.py")
     # compile now, since kernels cannot write .pyc files here
     compileall.compile_dir(site, quiet=2)
     for path in (folder, *folder.rglob("*")):  # kernels may run as another user
