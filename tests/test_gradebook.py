@@ -309,6 +309,20 @@ def test_a_student_listed_twice_on_the_roster_is_refused_with_both_lines(file):
         read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))
 
 
+def test_a_file_that_is_no_notebook_is_a_student_s_if_it_is_named_like_one(file, settings):
+    file("roster.csv", "id,name\nada,Ada\n")
+    names = "ada", "instructions", "eve"
+    grades = [a_grade(name) for name in names]
+    grades[0]["unreadable"] = grades[1]["unreadable"] = "it is not a notebook, but a .txt file"
+
+    book = gradebook_of("ps1", [grades], given(settings('roster = "roster.csv"'), *names))
+    without_roster = gradebook_of("ps1", [grades])
+
+    assert [row.student.id for row in book.rows] == ["ada", "eve"]
+    assert book.strays == ("instructions",)
+    assert len(without_roster.rows) == 3 and not without_roster.strays
+
+
 def test_missing_students_get_zero_and_unknown_submissions_are_flagged(file, settings, tmp_path):
     file("roster.csv", "id,name,section\ncy,Cy,B\nada,Ada,A\n")
     people = given(settings('roster = "roster.csv"'), "ada", "eve", "Ada")

@@ -411,6 +411,9 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         typer.echo(
             one_line(f"extensions for students who handed in nothing: {', '.join(book.idle)}")
         )
+    if book.strays:
+        left = ", ".join(book.strays)
+        typer.echo(one_line(f"left out, neither notebooks nor students of the roster: {left}"))
     for what, numbers in counted.items():
         if sum(numbers):
             typer.echo(f"{what}: {sum(numbers)}")

@@ -21,6 +21,7 @@ from minigrad.grading.files import free_name
 from minigrad.grading.gradebook import by_hand, csv_files
 from minigrad.grading.gradebook.handed_in import HandedIn, Lateness, lateness, read_times
 from minigrad.grading.gradebook.roster import (
+    UNKNOWN_STUDENT,
     Roster,
     Student,
     owners_of,
@@ -30,6 +31,7 @@ from minigrad.grading.gradebook.roster import (
 )
 from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
 from minigrad.grading.release.bundles import Bundles, titles_of
+from minigrad.grading.run.collect import NO_NOTEBOOK
 
 NOTHING_HANDED_IN = "nothing was handed in"
 
@@ -178,6 +180,7 @@ class Gradebook:
     runs    for each notebook, the grader's results
     gone    the number of marks that a person gave for an answer that does not exist
     idle    students who have an extension, and handed in nothing: perhaps a name is misspelled
+    strays  files that are left out: they are no notebooks, and match nobody on the roster
     """
 
     assignment: str
@@ -186,6 +189,7 @@ class Gradebook:
     runs: tuple[Sequence[Grade], ...]
     gone: int = 0
     idle: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -295,7 +299,9 @@ class _Builder:
 
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
-        rows = [self.row(*one) for one in self.grades_by_student()]
+        several = list(self.grades_by_student())
+        strays = tuple([student.id for student, grades, note in several if _is_stray(grades, note)])
+        rows = [self.row(*one) for one in several if one[0].id not in strays]
         listed = {row.student.id for row in rows}
         idle = tuple([name for name in self.provided.settings.extensions if name not in listed])
         if self.provided.roster is not None:
@@ -304,7 +310,8 @@ class _Builder:
             order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
             rows.sort(key=lambda row: order.get(row.student.id, len(order)))
         gone = sum(mark.note == by_hand.GONE for mark in self.provided.marks.values())
-        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone, idle)
+        columns, runs = tuple(self.columns), tuple(self.runs)
+        return Gradebook(assignment, columns, tuple(rows), runs, gone, idle, strays)
 
     def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
         """Yield each student with their grades, and a note if the owner is uncertain."""
@@ -391,3 +398,9 @@ def equal_ones(
         for student in students
         if len(students) > 1
     }
+
+
+def _is_stray(grades: Sequence[Grade], note: str) -> bool:
+    """Is it a file beside the submissions, such as instructions.txt, rather than a student's?"""
+    kinds = [(grade["unreadable"] or "").startswith(NO_NOTEBOOK) for grade in grades]
+    return note == UNKNOWN_STUDENT and all(kinds)

@@ -44,6 +44,7 @@ BRIGHTSPACE = re.compile(r"[\d-]+ - (?P<name>.+?) - ")
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
+NO_NOTEBOOK = "it is not a notebook, but a"
 CONFIRM = "please confirm which one counts"
 
 
@@ -128,8 +129,8 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
     if entry.is_symlink():
         return Submission(entry.stem if is_notebook(entry) else entry.name, entry, LINK)
     if not entry.is_dir():
-        kind = f"a {entry.suffix} file" if entry.suffix else "a file without a suffix"
-        problem = None if is_notebook(entry) else f"it is not a notebook, but {kind}"
+        kind = f"{entry.suffix} file" if entry.suffix else "file without a suffix"
+        problem = None if is_notebook(entry) else f"{NO_NOTEBOOK} {kind}"
         return Submission(entry.stem, entry, problem)
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
