@@ -274,6 +274,30 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
     assert any_multiple.check(lambda n: "21 of them").rows[0].verdict == "wrong type"
 
 
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({}, ""),
+        ({"names": ("a", "b"), "pair": [0.3, "x"]}, ""),
+        ({"names": ["a", "c"]}, "result['names'] is ['a', 'c'] and should be ['a', 'b']"),
+        ({"deep": {"ok": 1}}, "result['deep']['ok'] is 1 and should be True"),
+        ({"ones": 1.0}, "result['ones'] is 1.0 and should be array([1., 1.])"),
+    ],
+)
+def test_a_dict_may_hold_strings_lists_and_dicts(change, message):
+    right = {
+        "names": ["a", "b"],
+        "pair": (0.1 + 0.2, "x"),
+        "deep": {"ok": True},
+        "ones": np.ones(2),
+    }
+    exercise = Implementation("f", lambda n: dict(right), [{"n": [2]}])
+
+    (row,) = exercise.check(lambda n: {**right, **change}).rows
+
+    assert (row.verdict == "right", row.message) == (not message, message)
+
+
 def test_a_predicted_number_may_differ_by_rounding_but_an_integer_may_not():
     exercise = Facts("predicted", lambda: {"loss": 0.1 + 0.2, "bytes": 10**12, "freed": True})
 

@@ -240,7 +240,7 @@ class Implementation(FunctionQuestion):
                 yield Case(n, inputs, None, (None,) * len(self.returns))
                 continue
             right = tuple(self._right(inputs))
-            plain = any(not isinstance(r, np.ndarray | float | int) for r in right)
+            plain = any(not isinstance(r, np.ndarray | np.number | float | int) for r in right)
             atol = () if plain else tolerance(self._right, inputs)
             yield Case(n, inputs, None, right, atol)
 

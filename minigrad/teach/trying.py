@@ -208,31 +208,43 @@ def judge_array(
 
 
 def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Compare dicts of numbers. The message names the first entry that is missing, extra or wrong."""
+    """Compare dicts of numbers and plain data. The message names the first entry that is missing, extra or wrong."""
     if not isinstance(mine, Mapping):
         return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
     for key, value in right.items():
         if key not in mine:
             return "wrong answer", f"{what} has no entry {key!r}"
-        try:
-            near = bool(np.all(np.isclose(mine[key], value, rtol=1e-9, atol=1e-12)))
-        except (TypeError, ValueError):
-            near = False
-        if not near:
-            return "wrong value", f"{what}[{key!r}] is {mine[key]!r} and should be {value!r}"
+        entry = f"{what}[{key!r}]"
+        if isinstance(value, Mapping):
+            found = judge_mapping(entry, mine[key], value)
+        elif not isinstance(value, bool) and isinstance(
+            value, np.ndarray | np.number | float | int
+        ):
+            found = _judge_entry(entry, mine[key], value)
+        else:
+            found = judge_plain(entry, mine[key], value)
+        if found[0] != "right":
+            return found
     extra = [key for key in mine if key not in right]
     if extra:
         return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
     return "right", ""
 
 
-def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
-    """Compare strings, booleans, numbers, and lists of them. Floats may differ by rounding."""
-    numbers = isinstance(mine, int | float) and isinstance(right, int | float)
-    floats = numbers and not (isinstance(mine, int) and isinstance(right, int))
+def _judge_entry(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
+    """Compare numbers of the same shape."""
     try:
-        same = alike(mine, right) if floats else mine == right
-        same = bool(same) and isinstance(mine, bool) == isinstance(right, bool)
+        near = np.shape(mine) == np.shape(right)
+        near = near and bool(np.all(np.isclose(mine, right, rtol=1e-9, atol=1e-12)))
+    except (TypeError, ValueError):
+        near = False
+    return ("right", "") if near else ("wrong value", f"{what} is {mine!r} and should be {right!r}")
+
+
+def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
+    """Compare strings, booleans, numbers, and lists or tuples of them. Floats may differ by rounding."""
+    try:
+        same = _same(mine, right)
     except Exception:  # an object whose == raises, or returns an array
         same = False
     if same:
@@ -240,6 +252,15 @@ def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
     if not isinstance(mine, str | bool | int | float | list | tuple | dict | set | None):
         return "wrong type", f"{what} is of type {type(mine).__name__}"
     return "wrong answer", f"{what} is {shortened(mine)} and should be {shortened(right)}"
+
+
+def _same(mine: Any, right: Any) -> bool:
+    if isinstance(mine, list | tuple) and isinstance(right, list | tuple):
+        return len(mine) == len(right) and all(map(_same, mine, right))
+    numbers = isinstance(mine, int | float) and isinstance(right, int | float)
+    floats = numbers and not (isinstance(mine, int) and isinstance(right, int))
+    same = alike(mine, right) if floats else mine == right
+    return bool(same) and isinstance(mine, bool) == isinstance(right, bool)
 
 
 def shortened(value: object) -> str:
