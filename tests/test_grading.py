@@ -21,7 +21,7 @@ from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release import in_kernel
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.check_cell import draw_input, draw_inputs
-from minigrad.grading.release.exercises import ENTRIES, STEPS
+from minigrad.grading.release.exercises import ENTRIES, ONLY, STEPS
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
@@ -149,6 +149,8 @@ def test_an_optimizer_may_write_into_the_parameter_and_the_gradient():
         ("{'b', 'a'}", {"json": ["a", "b"]}),
         ("entries([1], ['s', 'x'])", {"error": "TypeError: a list instead of a dict with the keys s, x"}),
         ("entries({'x': 'b'}, ['x'])", {"json": ["b"]}),
+        ("only(('b',))", {"json": "b"}),
+        ("only(['b', 'c'])", {"json": ["b", "c"]}),
     ],
 )  # fmt: skip
 def test_a_result_that_is_no_array_is_published_as_plain_data_or_explained(
@@ -159,7 +161,7 @@ def test_a_result_that_is_no_array_is_published_as_plain_data_or_explained(
     asked = {
         "id": "q",
         "call": value,
-        "helpers": ENTRIES,
+        "helpers": ENTRIES + ONLY,
         "results": ["a"],
         "cases": [{}],
         "kept": True,
@@ -322,6 +324,8 @@ def test_exactly_one_answer_counts():
         ([1.0, 2.5], [1.0, 2.0], "wrong value: 1 of 2, the first at [1]"),
         ([[1.0, 2.0]], [1.0, 2.0], "shape (1, 2) instead of (2,)"),
         ([True], [1.0], "an array of bool"),
+        ([1, 0], [True, False], ""),
+        ([1, 1], [True, False], "wrong value: 1 of 2, the first at [1]"),
         ([], [], ""),
         ([2**33, 2**60], [2**33, 2**60], ""),
         ([2**33 + 1, 5], [2**33, 5], "wrong value: 1 of 2, the first at [0]"),

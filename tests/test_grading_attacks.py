@@ -23,7 +23,7 @@ from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
-from minigrad.grading.run.carried import MAX_STATEMENTS, find_carried
+from minigrad.grading.run.carried import MAX_FILES, MAX_STATEMENTS, find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import job_of, unrecorded
@@ -337,6 +337,30 @@ def test_the_number_of_carried_statements_is_limited():
 
     assert time.process_time() - started < 12
     assert found.names == ["a"] and len(found.above) == MAX_STATEMENTS
+
+
+def test_a_note_stays_short_whatever_a_helper_is_called():
+    long = "h" * 100_000
+    cells = [SubmittedCell("code", f"{long} = 1\nimport {long}s", (), (), 0)]
+
+    (note,) = find_carried(f"def f(x):\n    return {long} + {long}s", cells, [], []).notes
+
+    assert len(note) < 200
+
+
+def test_a_chain_of_a_thousand_written_modules_is_cut():
+    cells = [
+        SubmittedCell(
+            "code", f"%%writefile m{k}.py\nimport m{k + 1}\n" + "x = 1\n" * 500, (), (), k
+        )
+        for k in range(4000)
+    ]
+    started = time.process_time()
+
+    found = find_carried("import m0\ndef f(x):\n    return m0.x", cells, [], [])
+
+    assert len(found.files) == MAX_FILES
+    assert time.process_time() - started < 12
 
 
 # ------------------------------------------------------------------------- whole runs

@@ -138,10 +138,10 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     a, b = array_in(mine), array_in(right)
     if a.shape != b.shape:
         return f"shape {a.shape} instead of {b.shape}"
-    if (a.dtype.kind == "b") != (b.dtype.kind == "b"):
+    if a.dtype.kind == "b" != b.dtype.kind:
         return f"an array of {a.dtype} instead of {b.dtype}"
     single = a.dtype.kind == "f" and a.dtype.itemsize < b.dtype.itemsize
-    integers = a.dtype.kind in "iu" and b.dtype.kind in "iu"
+    integers = a.dtype.kind in "biu" and b.dtype.kind in "biu"
     equal = a == b
     a, b = a.astype(np.float64), b.astype(np.float64)
     if (undefined := np.isnan(a) & ~np.isnan(b)).any():

@@ -23,7 +23,10 @@ from minigrad.grading.release.bundles import BundleCell, ids_of
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
-FILE = re.compile(r"\s*%%(?:write)?file[ \t]+(?P<more>-a[ \t]+)?(?P<path>[\w./-]+\.py)[ \t]*\n")
+MAX_FILES = 50  # modules written by cells
+FILE = re.compile(
+    r"\s*%%(?:write)?file[ \t]+(?P<more>-a[ \t]+)?(?P<path>[\w./-]{1,80}\.py)[ \t]*\n"
+)
 
 
 @dataclass
@@ -61,7 +64,8 @@ class Carried:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
+    shown = (name if len(name) <= 60 else f"{name[:57]}..." for name in names[:12])
+    return ", ".join(shown) + (" and others" if len(names) > 12 else "")
 
 
 def find_carried(
@@ -107,15 +111,16 @@ def find_carried(
 
 def _add_files(found: Carried, answer: str, others: Cells) -> None:
     """Add the modules written by cells that the answer or a statement imports, or another such module."""
-    written = [(c, FILE.match(c.source)) for c in others if c.kind == "code"]
+    code = ((c, FILE.match(c.source)) for c in others if c.kind == "code")
+    written = [(c, f, {*_parts(f["path"])}) for c, f in code if f][:MAX_FILES]
     waiting = ["\n".join((answer, *found.imports, *found.above, *found.below))]
     wanted: set[str] = set()
     while waiting:
         new = set(syntax.imported_names(waiting.pop()).values()) - wanted
         wanted |= new
-        waiting += [c.source[f.end() :] for c, f in written if f and new & {*_parts(f["path"])}]
-    for cell, file in written:
-        if file and wanted & {*_parts(file["path"])}:
+        waiting += [c.source[f.end() :] for c, f, parts in written if new & parts]
+    for cell, file, parts in written:
+        if wanted & parts:
             path = file["path"] if file["path"][0] != "/" else PurePosixPath(file["path"]).name
             before = found.files.get(path, "") if file["more"] else ""
             found.files[path] = before + cell.source[file.end() :] + "\n"
