@@ -533,6 +533,18 @@ def test_no_student_is_left_out_because_names_begin_like_those_of_canvas(tmp_pat
     assert len(submissions_in(tmp_path, "ex", tmp_path / "u")) == 2
 
 
+@pytest.mark.parametrize("name", ["ex (1)", "ex(2)", "Ex-Copy1", "ex copy 2", "ex (1) (1)"])
+def test_a_copy_among_several_notebooks_is_found_and_needs_confirmation(tmp_path, name):
+    write_files(
+        tmp_path, f"ada/{name}.ipynb", "ada/other.ipynb", "bob/ex.ipynb", "bob/ex (1).ipynb"
+    )
+
+    ada, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
+
+    assert ada.path.stem == name and "please confirm" in ada.note
+    assert bob.path.stem == "ex" and bob.note is None
+
+
 def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")

@@ -81,7 +81,9 @@ def grade_assignment(
     provided = replace(provided, written=written)
     of = {column.id: column.points for column in columns if column.manual}
     if of:
-        texts = {cell: a["text"] for cell, a in provided.answers.items() if cell[1] in of}
+        strays = book.strays_in(runs, provided)
+        cells = provided.answers.items()
+        texts = {c: a["text"] for c, a in cells if c[1] in of and c[0] not in strays}
         # read the marks again: somebody may have marked answers during the run
         provided = replace(provided, marks=update_manual(manual, texts, of))
     return book.gradebook_of(assignment.name, runs, provided, columns)

@@ -66,6 +66,23 @@ for n in range(900, 1000, 3):
     ),
     "zero_marker_printed": "print('" + MIME + "', {'id': 'check/1/dx', 'ok': True, 'points': 4})\n" + WRONG,
     "zero_nbval_markers": "# NBVAL_SKIP\n# NBVAL_IGNORE_OUTPUT\n# PYTEST_VALIDATE_IGNORE_OUTPUT\n" + WRONG,
+    "zero_other_kinds_of_messages": SEND + "for n in (1, 2):\n    for r in ('dx', 'dy'):\n"
+    "        data = {'" + MIME + "': {'id': f'check/{n}/{r}', 'json': 0}}\n"
+    "        send('update_display_data', {'data': data, 'metadata': {}, 'transient': {'display_id': 'a'}})\n"
+    "        send('execute_result', {'data': data, 'metadata': {}, 'execution_count': 1})\n" + WRONG,
+    "zero_forged_when_an_answer_is_deleted": FORGE + "import gc, weakref\nclass Late:\n"
+    "    def __del__(self): forge()\ngc.callbacks.append(lambda *a: forge())\nweakref.finalize(Late, forge)\n"
+    + method("return Late(), Late()"),
+    "zero_forged_by_a_timer": FORGE + "import signal, time\nsignal.signal(signal.SIGALRM, lambda *a: forge())\n"
+    "signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)\n" + method("time.sleep(0.3)\nreturn x, y"),
+    "zero_forged_by_a_profiler": FORGE + "import sys, threading\ndef seen(frame, event, arg):\n"
+    "    if event == 'return' and frame.f_code.co_name == 'publish_results': forge()\n"
+    "sys.setprofile(seen)\n" + WRONG,
+    "zero_variables_of_the_check_rewritten": "import ctypes, sys\ndef seen(frame, event, arg):\n"
+    "    if frame.f_code.co_name == 'publish_results' and 'results' in frame.f_locals:\n"
+    "        frame.f_locals.update(results=[], error=None)\n"
+    "        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)\n    return seen\n"
+    "sys.settrace(seen)\n" + WRONG,
     "zero_cells_rewritten": "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass'])\n" + RIGHT,
     "zero_syntax_trees_rewritten": "import ast\nclass Other:\n"
     "    def visit(self, node):\n        return ast.parse('1')\n"
@@ -97,6 +114,26 @@ PATCHES = {
     "    def __iter__(self): return iter([np.zeros(3)] * 9)\n" + PRODUCT.format("return Two()"),
     "zero_modules_replaced": "import sys, types\n"
     "for name in ('json', 'base64', 'numpy'): sys.modules[name] = types.ModuleType(name)\n" + WRONG,
+    "zero_a_class_that_is_every_class": "class Meta(type):\n    def __eq__(c, other): return True\n"
+    "    def __hash__(c): return hash(float)\n    def __instancecheck__(c, other): return True\n"
+    "class Any(float, metaclass=Meta):\n    def __eq__(self, other): return True\n"
+    + PRODUCT.format("return Any('nan'), Any('nan')"),
+    "zero_arrays_that_do_their_own_arithmetic": "class Own(np.ndarray):\n"
+    "    def __array_ufunc__(self, *a, **k): return True\n    def __array_function__(self, *a, **k): return True\n"
+    + PRODUCT.format("return np.zeros(x.shape).view(Own), np.zeros(x.shape).view(Own)"),
+    "zero_arrays_that_a_thread_still_changes": "import threading\ndef changed(a):\n"
+    "    while True: a[...] = np.random.randn(*a.shape)\ndef product_backward(x, y, g):\n    a = np.zeros(x.shape)\n"
+    "    threading.Thread(target=changed, args=(a,), daemon=True).start()\n    return a, a",
+    "zero_a_dict_in_the_form_of_an_answer": PRODUCT.format(
+        "return {'id': 'check/1/dx', 'dtype': '<f8', 'shape': [3], 'data': ''}, {'ok': True}"
+    ),
+    "zero_clocks_patched": "import time\ntime.time = time.monotonic = time.perf_counter = lambda: 0.0\n"
+    + PRODUCT.format("\n    while True: pass"),
+    "zero_limits_raised": method(
+        "for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):\n"
+        "    resource.setrlimit(kind, (-1, -1))",
+        "import resource",
+    ),
     "zero_masked_arrays": PRODUCT.format("return np.ma.masked_all(x.shape), np.ma.masked_all(x.shape)"),
     "zero_booleans": PRODUCT.format("return (g * y) != 0, (g * x) != 0"),
     "zero_records_and_dates": PRODUCT.format("return np.zeros(x.shape, [('a', 'f8')]), np.zeros(x.shape, 'M8[s]')"),
@@ -157,6 +194,15 @@ def product_backward(x, y, g):
     "zero_uses_the_absent_engine": "%load_ext minigrad\nimport minigrad\n"
     "def product_backward(x, y, g):\n    t = minigrad.tensor(x, requires_grad=True)\n"
     "    (t * y * g).sum().backward()\n    return t.grad, t.grad",
+    "zero_looks_for_the_seed": "import os, sys\ndef product_backward(x, y, g):\n"
+    "    texts = [*map(str.encode, (*os.environ.values(), *sys.argv))]\n"
+    "    for name in ('self/environ', 'self/cmdline', '1/environ', '1/cmdline'):\n"
+    "        try: texts.append(open('/proc/' + name, 'rb').read())\n        except OSError: pass\n"
+    "    return any(b'seed' in t or b'judge' in t for t in texts) and (g * y, g * x)",
+    "zero_leaves_startup_files": "import os, IPython\nhome = IPython.paths.get_ipython_dir() + '/profile_default'\n"
+    "os.makedirs(home + '/startup', exist_ok=True)\n"
+    "for path in ('startup/00.py', 'ipython_config.py', '../../usercustomize.py', '../../numpy.py', '../../x.pth'):\n"
+    "    open(home + '/' + path, 'w').write('raise SystemExit')\n" + WRONG,
     "zero_writes_to_mounts": method(
         "for path in ('/image/site/numpy/x', '/python/lib/x', '/usr/lib/x', '/x', '/dev/x'):\n"
         "    try: open(path, 'w')\n    except OSError: continue\n    return None\nreturn None"

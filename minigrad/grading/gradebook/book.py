@@ -299,9 +299,8 @@ class _Builder:
 
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
-        several = list(self.grades_by_student())
-        strays = tuple([student.id for student, grades, note in several if _is_stray(grades, note)])
-        rows = [self.row(*one) for one in several if one[0].id not in strays]
+        strays = strays_in(self.runs, self.provided)
+        rows = [self.row(*one) for one in self.grades_by_student() if one[0].id not in strays]
         listed = {row.student.id for row in rows}
         idle = tuple([name for name in self.provided.settings.extensions if name not in listed])
         if self.provided.roster is not None:
@@ -400,7 +399,10 @@ def equal_ones(
     }
 
 
-def _is_stray(grades: Sequence[Grade], note: str) -> bool:
-    """Is it a file beside the submissions, such as instructions.txt, rather than a student's?"""
-    kinds = [(grade["unreadable"] or "").startswith(NO_NOTEBOOK) for grade in grades]
-    return note == UNKNOWN_STUDENT and all(kinds)
+def strays_in(runs: Sequence[Sequence[Grade]], provided: Provided) -> tuple[str, ...]:
+    """The files beside the submissions that are not a student's, such as instructions.txt."""
+    found = []
+    for student, grades, note in _Builder((), runs, provided).grades_by_student():
+        kinds = [(grade["unreadable"] or "").startswith(NO_NOTEBOOK) for grade in grades]
+        found += [student.id] if note == UNKNOWN_STUDENT and all(kinds) else []
+    return tuple(found)

@@ -125,7 +125,8 @@ class CourseSettings(AssignmentSettings):
             return self
         if assignment not in self.assignments:
             raise GradebookError(
-                f"The settings have no [assignments.{assignment}].{nearest(assignment, self.assignments)}"
+                f"The settings have no [assignments.{assignment}].{nearest(assignment, self.assignments)} "
+                "To fix it, add it, or give the assignment's name there with  --assignment."
             )
         return self.assignments[assignment]
 

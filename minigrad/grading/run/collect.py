@@ -42,6 +42,10 @@ CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?=\d+_.)")
 BLACKBOARD = re.compile(r".*?_(?P<id>[^_]+)_attempt_(?=\d{4}-)")
 BRIGHTSPACE = re.compile(r"[\d-]+ - (?P<name>.+?) - ")
 
+COPY = re.compile(
+    r"( ?\(\d+\)|[-_ ][cC]opy ?\d*)+$"
+)  # what browsers and Jupyter add to the name of a copy
+
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
 NO_NOTEBOOK = "it is not a notebook, but a"
@@ -134,6 +138,9 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
         return Submission(entry.stem, entry, problem)
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
+    copies = [p for p in notebooks if COPY.sub("", p.stem).casefold() == exercise.casefold()]
+    if not named and len(copies) == 1 < len(notebooks):
+        return Submission(entry.name, copies[0], note=f"{copies[0].name} is graded: {CONFIRM}")
     if not notebooks:
         problem = f"there is no notebook in the folder ({_content_description(entry)})"
         return Submission(entry.name, entry, problem)
