@@ -189,7 +189,18 @@ def test_an_exercise_of_minigrad_needs_no_declaration():
         ({"call": "f("}, "declaration is invalid"),
         ({"cases": []}, "no cases"),
         ({"results": ["a/b"]}, "an id may contain only letters"),
-        ({"nonsense": 1}, "declaration is invalid"),
+        ({"nonsense": 1}, "declaration is invalid: there is no key 'nonsense'"),
+        ({"case": []}, "there is no key 'case'. Did you mean 'cases'"),
+        ({"compare": "aray"}, r"question.compare must be one of \['array', .*, and it is 'aray'"),
+        ({"right": "def f(x): return x"}, "question.right must be array"),
+        ({"packages": "scipy"}, "question.packages must be array, and it is 'scipy'"),
+        ({"seconds": 0}, "question.seconds must be bigger than 0"),
+        ({"cases": [{"x": 3}]}, r"question.cases\[0\].x must be object, and it is 3"),
+        ({"cases": [{"x": {"shape": 3}}]}, "x.shape must be array"),
+        ({"cases": [{"x": {"shape": [3], "scal": 9}}]}, "must not contain {'scal'}"),
+        ({"cases": [{"x-1": {"value": 3}}]}, "must be an object with names of variables"),
+        ({"results": ["dx", "dx"]}, "two results of the question have the same name"),
+        ({"helpers": "def ("}, "declaration is invalid: .*helpers, line 1"),
         ({"needs": ["elsewhere"]}, "there is no such cell"),
     ],
 )
@@ -199,6 +210,29 @@ def test_an_invalid_declaration_is_explained(author, change, said):
 
     with pytest.raises(QuestionError, match=said):
         declared(notebook, "author")
+
+
+def test_a_question_without_cases_is_told_so(author):
+    notebook = nbformat.read(author, 4)
+    del notebook.cells[3].metadata.minigrad.question["cases"]
+
+    with pytest.raises(QuestionError, match="declaration has no 'cases'"):
+        declared(notebook, "author")
+
+
+@pytest.mark.parametrize(
+    "spec, said",
+    [({"draw": "integers", "low": 3, "high": 3}, "low >= high"), ({"dtype": "float33"}, "float33")],
+)
+def test_an_input_that_cannot_be_drawn_is_named(author, spec, said):
+    notebook = nbformat.read(author, 4)
+    notebook.cells[3].metadata.minigrad.question.cases[0]["x"] = {"shape": [2], **spec}
+    nbformat.write(notebook, author)
+
+    with pytest.raises(
+        ReleaseError, match=f"the input x of case 1 of check cannot be drawn: .*{said}"
+    ):
+        make_bundles(author)
 
 
 # ------------------------------------------------------------------------- the bundles

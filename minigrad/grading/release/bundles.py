@@ -19,6 +19,7 @@ from typing import NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.files import digest, write_json
+from minigrad.grading.release.check_cell import draw_input
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import (
     GradedQuestion,
@@ -177,6 +178,7 @@ def make_bundles(author: str | Path) -> Bundles | None:
     notebook = read_notebook(author)
     refuse_released(notebook, author.name)
     questions = declared(notebook, author.name)
+    _refuse_undrawable(questions, author.name)
     manual = declared_manual(notebook, author.name)
     both = {q.id for q in questions} & {q.id for q in manual}
     if both:
@@ -288,6 +290,19 @@ def _read(path: Path, form: str) -> BundleDocument:
             "again:  minigrad release AUTHOR.ipynb -o FOLDER"
         )
     return data
+
+
+def _refuse_undrawable(questions: Sequence[GradedQuestion], name: str) -> None:
+    """Raise BundleError, naming the input, if one cannot be drawn as it is declared."""
+    for question in questions:
+        for n, case in enumerate(question.cases, 1):
+            for given, spec in case.items():
+                try:
+                    draw_input(spec, "")
+                except (TypeError, ValueError) as error:
+                    raise BundleError(
+                        f"{name}: the input {given} of case {n} of {question.id} cannot be drawn: {error}."
+                    ) from None
 
 
 def _public_cell(

@@ -20,12 +20,16 @@ It contains no expected values: those come from running the solution. A check ce
 """
 
 import ast
+import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from typing import Literal, TypedDict, get_origin
+from functools import cache
+from typing import Literal, TypedDict, get_args, get_origin
+
+import fastjsonschema
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.release import markers, student, syntax
@@ -33,6 +37,40 @@ from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
 CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
+
+
+_NUMBER, _TEXTS = {"type": "number"}, {"type": "array", "items": {"type": "string"}}
+_SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_DRAWN: Declaration = {
+    "type": "object",
+    "additionalProperties": False,
+    "anyOf": [{"required": ["shape"]}, {"required": ["value"]}],
+    "properties": {
+        "value": {},
+        "shape": _SIZES,
+        "draw": {"enum": ["normal", "uniform", "integers", "choice"]},
+        "of": {"type": "array", "items": _NUMBER, "minItems": 1},
+        "dtype": {"type": "string"},
+        **dict.fromkeys(("low", "high", "scale", "shift"), _NUMBER),
+    },
+}
+_ASKED: Declaration = {  # the JSON schema of what an author writes in the metadata
+    "type": "object",
+    "properties": {
+        "call": {"type": "string"},
+        "compare": {"enum": list(get_args(Compare))},
+        "cases": {
+            "type": "array",
+            "items": {"type": "object", "propertyNames": {"pattern": r"^[^\W\d]\w*$"}, "additionalProperties": _DRAWN},
+        },
+        "parts": {"type": "object", "additionalProperties": _NUMBER},
+        "seconds": {"type": ["number", "null"], "exclusiveMinimum": 0},
+        "helpers": {"type": "string"},
+        **dict.fromkeys(("rtol", "atol"), {"type": "number", "minimum": 0}),
+        **dict.fromkeys(("alone", "engine"), {"type": "boolean"}),
+        **dict.fromkeys(("results", "needs", "packages", "right", "wrong"), _TEXTS),
+    },
+}  # fmt: skip
 
 
 class NodeOrder(TypedDict):
@@ -174,7 +212,8 @@ def declared(notebook: student.Notebook, name: str) -> list[GradedQuestion]:
     questions: list[GradedQuestion] = []
     start = 0  # a question covers the answers since the previous question
     for position, cell in enumerate(notebook.cells):
-        declaration = dict(student.metadata_of(cell, "minigrad").get("question", {}))
+        declaration = student.metadata_of(cell, "minigrad").get("question", {})
+        _refuse_malformed(declaration, f"{name}, cell {position + 1} (id {student.known_as(cell)})")
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
@@ -206,6 +245,25 @@ def differing_points(questions: list[GradedQuestion]) -> Iterator[tuple[str, flo
         declared = sum(question.weights) / len(question.cases)
         if question.weights and not math.isclose(declared, question.points):
             yield question.id, question.points, declared
+
+
+_fault_of = cache(lambda: fastjsonschema.compile(_ASKED))
+
+
+def _refuse_malformed(declaration: object, where: str) -> None:
+    """Raise QuestionError if a declaration has an unknown key, or a value of a wrong type."""
+    invalid = f"{where}: the question's declaration is invalid"
+    known = [*_ASKED["properties"], *(f.name for f in fields(GradedQuestion))]
+    for key in declaration if isinstance(declaration, dict) else ():
+        if key not in known:
+            near = [f" Did you mean {k!r}?" for k in difflib.get_close_matches(key, known, 1)]
+            raise QuestionError(f"{invalid}: there is no key {key!r}.{''.join(near)}")
+    try:
+        _fault_of()(declaration)
+    except fastjsonschema.JsonSchemaValueException as error:
+        said = re.sub(r"^data", "question", error.message)
+        said = said.replace("named by propertyName definition", "an object with names of variables")
+        raise QuestionError(f"{invalid}: {said}, and it is {error.value!r}.") from None
 
 
 def _placed(
@@ -335,13 +393,19 @@ def _names(source: str) -> set[str]:
 
 
 def _checked(declaration: Declaration, where: str) -> GradedQuestion:
+    missing = [key for key in ("call", "results", "cases") if key not in declaration]
+    if missing:
+        raise QuestionError(f"{where}: the question's declaration has no {missing[0]!r}.")
     try:
         question = from_dict(declaration)
         compile(question.call, "call", "eval")
+        compile(question.helpers, "helpers", "exec")
     except (TypeError, SyntaxError) as error:
         raise QuestionError(f"{where}: the question's declaration is invalid: {error}.") from error
     if not question.cases or not question.results:
         raise QuestionError(f"{where}: the question has no cases or no results.")
+    if len(set(question.results)) < len(question.results):
+        raise QuestionError(f"{where}: two results of the question have the same name.")
     for part in (question.id, *question.results):
         _check_id(part, where)
     if not question.answers:
