@@ -127,14 +127,14 @@ def gate(author: str | Path) -> None:
         )
 
 
-class Tried(NamedTuple):
+class GateResult(NamedTuple):
     """The number of wrong answers tried, and for each question the inputs that its solution changes in place."""
 
     wrong: int
     changed: dict[str, list[str]]
 
 
-def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Tried:
+def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> GateResult:
     """Grade the solution, the untouched starter, and the author's right and wrong answers.
 
     All of this is the author's code, so it runs in
@@ -143,7 +143,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Tri
     Raises GateError, with the reasons, if one of them does not get the points that it should.
     """
     if not bundle.questions:  # a person marks all of it
-        return Tried(0, {})
+        return GateResult(0, {})
     author = Path(author)
     notebook = student.read_notebook(author)
     stubs = {cell["id"]: cell["source"] for cell in recording.cells}
@@ -179,7 +179,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Tri
             )
     changed = {q.id: _changed(q.id, answers[0], job["drawn"]) for q in bundle.questions}
     wrong = sum(wanted == "fewer" for _, wanted, _ in tried)
-    return Tried(wrong, {q: names for q, names in changed.items() if names})
+    return GateResult(wrong, {q: names for q, names in changed.items() if names})
 
 
 def _changed(question: str, solution: AnswersDocument, drawn: Drawn) -> list[str]:
