@@ -50,10 +50,7 @@ class ForwardHalf(NamedTensors):
             # A write to a view is a write to its base, whose history continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
-        inputs = [
-            self._input(op, x, inplace and (k == 0 or share_counter(x, results[0])))
-            for k, x in enumerate(operands)
-        ]
+        inputs = [self._input(op, x, inplace and share_counter(x, results[0])) for x in operands]
         read: list[Input] = []
         entry = Entry(
             "op",
@@ -242,9 +239,10 @@ class ForwardHalf(NamedTensors):
 
 
 def share_counter(x: Any, y: Any) -> bool:
-    """Are both views of one memory, so that a write to one counts as a write to the other?"""
+    """Are both one tensor, or views of one memory, so that a write to one counts as a write to the other?"""
     counter = getattr(x, "counter", None)
-    return counter not in (None, FRESH, INFERENCE) and counter is getattr(y, "counter", None)
+    shared = counter not in (None, FRESH, INFERENCE)
+    return x is y or (shared and counter is getattr(y, "counter", None))
 
 
 def op_call(
