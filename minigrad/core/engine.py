@@ -11,7 +11,8 @@ two ways to know this. This file implements both:
               `backward()` uses because it needs no count
 
 Both visit the same nodes in the same order, and skip ("prune") the nodes that lead to none
-of the requested inputs. They loop instead of recursing, so a tape can have a million nodes.
+of the requested inputs; of the other nodes, they run only the rules that are needed. They
+loop instead of recursing, so a tape can have a million nodes.
 
     waiting   node -> how many contributions it still expects
     pending   node -> the sum of the contributions that have arrived
