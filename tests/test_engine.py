@@ -1,6 +1,7 @@
 """The backward pass: which nodes there are, in which order they run, what they pass on."""
 
 import gc
+import inspect
 import subprocess
 import sys
 import weakref
@@ -350,6 +351,11 @@ def test_rules_do_not_run_if_the_pass_does_not_need_their_gradients():
     products = [n.shape for n in tape.shown().nodes if n.op == "matmul"]
     assert products == [[2, 3]]  # not the (3, 4) of w
     assert [d is not None for d in step.grads] == [False, False, True]
+    plans = [
+        p for whole in minigrad.ops.addmm.plans.values() for p in (whole, *whole.partial.values())
+    ]
+    assert len(plans) > 2
+    assert all(inspect.getsource(plan.run) == plan.source for plan in plans)
 
 
 def test_an_unused_input_is_an_error_unless_allowed():

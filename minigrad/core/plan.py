@@ -17,6 +17,7 @@ Read op.py and node.py first.
 
 import linecache
 from collections.abc import Callable, Container, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ class Plan:
     slots       the contents of `node.saved`: like `reads`, but with z's counter after z
     frees       does a backward pass free anything?
     into        the op's `into`, if it applies
-    partial     the plans with fewer rules, for passes that need only some of these gradients
+    kept        for each of `wanted`: is its rule run? A pass may need only some of these gradients
+    partial     the plans that run fewer of these rules, by `kept`
     """
 
     def __init__(
@@ -52,11 +54,12 @@ class Plan:
         node_name: str,
         kept: tuple[bool, ...] | None = None,
     ) -> None:
-        self.op, self.needs, self.fitted, self.kept = op, needs, fitted, kept
+        self.op, self.needs, self.fitted = op, needs, fitted
         self.partial: dict[tuple[bool, ...], Plan] = {}
         self.node_type: type[Node] = node_type_of(op, node_name)
         names = ("xs",) * len(needs) if op.variadic else op.operands
         self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
+        self.kept = kept or (True,) * len(self.wanted)
         for _, name in self.wanted:
             if name not in op.rules:
                 raise NotDifferentiable(
@@ -90,8 +93,8 @@ class Plan:
             body.append("z = result_of(node, z, z_counter)")
         arrays = {"xs": "xs_arrays", **{x: f"{x}.array" for x in self.op.operands}} if raw else {}
         terms: list[str] = []
-        for k, name in self.wanted:
-            if self.kept and not self.kept[len(terms)]:
+        for (k, name), kept in zip(self.wanted, self.kept):
+            if not kept:
                 terms.append("None")
                 continue
             reads = self.op.rules[name].reads
@@ -111,9 +114,9 @@ class Plan:
     def _compile(self, source: str, on: str) -> Callable[..., Any]:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
         scope |= {"fit": fit, "result_of": make.result_of}
-        kept = self.kept or (True,) * len(self.wanted)
-        wanted = ", ".join(dict.fromkeys(name for (_, name), k in zip(self.wanted, kept) if k))
-        label = f"{self.op.name} backward to {wanted}{', fitted' * self.fitted}, on {on}"
+        wanted = [name for (_, name), kept in zip(self.wanted, self.kept) if kept]
+        to = ", ".join(dict.fromkeys(wanted))
+        label = f"{self.op.name} backward to {to}{', fitted' * self.fitted}, on {on}"
         return compiled(label, source, scope)[f"{self.op.name}_backward"]
 
     def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> "Plan":
@@ -159,9 +162,15 @@ def slice_text(part: slice) -> str:
 
 
 def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:
-    """Run generated source so that tracebacks, `inspect.getsource` and pdb can show it."""
-    file = f"<minigrad {label}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    """Run generated source so that tracebacks, `inspect.getsource` and pdb can show it.
+
+    label    names its file; if another source has this name, a number is added
+    """
+    lines, file = source.splitlines(keepends=True), f"<minigrad {label}>"
+    numbers = count(2)
+    while file in linecache.cache and linecache.getlines(file) != lines:
+        file = f"<minigrad {label}, {next(numbers)}>"
+    linecache.cache[file] = (len(source), None, lines, file)
     scope["__name__"] = __name__
     exec(compile(source, file, "exec"), scope)
     return scope
