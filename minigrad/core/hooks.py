@@ -77,8 +77,9 @@ class Hooked:
 
     def toward(self, edges: Sequence[Any], nodes: Container[Any]) -> "Hooked":
         """The same hooks around the plan for only some of the gradients; see Plan.toward."""
-        hooked = Hooked(self.plan.toward(edges, nodes))
-        hooked.__dict__.update({**self.__dict__, "plan": hooked.plan})
+        plan = self.plan.toward(edges, nodes)
+        hooked = Hooked(plan)
+        vars(hooked).update(vars(self), plan=plan)
         return hooked
 
     def arrive(self, g: Any, tensors: bool) -> Any:

@@ -14,12 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from minigrad.tape.document import (
-    ArrayFacts,
     Document,
     NodeId,
     NodeOperand,
@@ -28,10 +25,10 @@ from minigrad.tape.document import (
     UpdateDetail,
     index_of,
 )
-from minigrad.tape.names import in_words, short
+from minigrad.tape.gaps import gap, largest_in, told_apart
+from minigrad.tape.names import short
 
 GROWTH = 30  # one operation may make a difference between its operands so much larger
-Array = np.ndarray[Any, Any]
 What = Literal[
     "nodes", "leaf", "edges", "saved", "names", "type", "value", "gradient", "order", "passes", "error",
 ]  # fmt: skip
@@ -110,9 +107,9 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
             shapes = [[d.node(k).shape for k in ids] for d, ids in zip((theirs, ours), read)]
             read = read if shapes[0] == shapes[1] else []
         for a, b in zip(*read):
-            pairs = theirs.node(a), ours.node(b)
-            if a not in known[0] and b not in known[1] and pairs[0].shape == pairs[1].shape:
-                pair([pairs[0]], [pairs[1]])
+            x, y = theirs.node(a), ours.node(b)
+            if a not in known[0] and b not in known[1] and x.shape == y.shape:
+                pair([x], [y])
     left: dict[str, list[TapeNode]] = {}  # by name; the versions of a leaf, in order
     for node in ours.nodes:
         if node.id not in known[1]:
@@ -303,20 +300,19 @@ class Comparing:
         """Values and dtypes that differ, by more than follows from the operands."""
         updates, theirs = self._gaps_of_updates(), self.documents[0]
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
-            read = (self.versions[k] for n in m.theirs for k in _operands(n))
-            came = [self.values.get(operand, 0.0) for operand in read]
-            self.values[m] = inherited = max(
-                [*came, *(updates.get(n.id, 0.0) for n in m.theirs)], default=0.0
-            )
+            operands = [k for n in m.theirs for k in _operands(n)]
+            came = [self.values.get(self.versions[k], 0.0) for k in operands]
+            came += [updates.get(n.id, 0.0) for n in m.theirs]
+            self.values[m] = inherited = max(came, default=0.0)
             if not m.both or self._is_doubtful(m):
                 continue
             a, b = m.theirs[-1], m.ours[-1]
-            certain = m.single and not (a.results or b.results)
-            if not certain and (a.shape != b.shape or not m.single and (a.results or b.results)):
-                continue  # the assignment of results to nodes is unknown
+            several = bool(a.results or b.results)
+            if (several and not m.single) or (a.shape != b.shape and (several or not m.single)):
+                continue  # it is unknown which result belongs to which
             facts = theirs.value(a.value), self.documents[1].value(b.value)
-            terms = (theirs.node(k).value for n in m.theirs for k in _operands(n))
-            largest = max((_largest(theirs.value(value)) for value in terms), default=0.0)
+            terms = (theirs.value(theirs.node(k).value) for k in operands)
+            largest = max(map(largest_in, terms), default=0.0)
             same_type, found = a.dtype == b.dtype, gap(*facts, 0.1 * largest)
             if same_type and (found <= 1 or found <= GROWTH * inherited < math.inf):
                 self.values[m] = found
@@ -385,7 +381,7 @@ class Comparing:
         inherited = max([x for x in known if x < math.inf], default=0.0)
         came_from: dict[Match, float] = {}  # the largest entries of the gradients that went there
         for m, to in self.sent[0].items():
-            size = _largest(self.documents[0].value(ran_in[0].get(m)))
+            size = largest_in(self.documents[0].value(ran_in[0].get(m)))
             came_from |= {parent: max(size, came_from.get(parent, 0)) for parent in to}
         for m in ran_in[0]:
             facts = [d.value(t.get(m)) for d, t in zip(self.documents, ran_in)]
@@ -428,85 +424,7 @@ class Comparing:
         return found
 
 
-def _largest(facts: ArrayFacts | None) -> float:
-    """The largest absolute value; 0 if it is not known."""
-    ends = [] if facts is None else [facts["min"], facts["max"]]
-    return max([abs(x) for x in ends if isinstance(x, int | float) and math.isfinite(x)], default=0)
-
-
 def _last_on_their_lines(document: Document) -> set[NodeId]:
     """The operations after which another line runs."""
     ops = [n for n in document.nodes if n.kind == "op"]
     return {a.id for a, b in zip(ops, [*ops[1:], None]) if b is None or a.line != b.line}
-
-
-def gap(
-    a: ArrayFacts | None, b: ArrayFacts | None, summed: float = 0.0, relative: bool = False
-) -> float:
-    """How far apart two snapshots are; 1 is the most that rounding in one operation explains.
-
-    0 for values that were not recorded.
-
-    summed      the size of the terms that they are sums of: terms may cancel, and leave rounding errors
-    relative    compare each entry with its own size, however small it is
-    """
-    if a is None or b is None:
-        return 0.0
-    if a["size"] != b["size"]:
-        return math.inf
-    pair = _numbers(a, b)
-    if pair is None:
-        return 0.0 if a["first"] == b["first"] else math.inf
-    x, y = pair
-    largest = float(np.nanmax(np.abs(x), initial=summed, where=np.isfinite(x)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        least = 0.0 if relative else max(1e-6, 1e-5 * largest)
-        apart = np.abs(x - y) / (least + 1e-4 * np.abs(y))
-    special = ~np.isfinite(x)
-    if not np.array_equal(x[special], y[special], equal_nan=True):
-        return math.inf
-    return float(np.max(apart, initial=0.0, where=np.isfinite(apart)))
-
-
-def _numbers(a: ArrayFacts, b: ArrayFacts) -> tuple[Array, Array] | None:
-    """The numbers of two snapshots that can be compared; None for complex numbers, which are text."""
-    known = min(len(f["first"]) for f in (a, b))  # a long tape keeps fewer entries
-    numbers = [[f["min"], f["max"], f["mean"], *f["first"][:known]] for f in (a, b)]
-    if "rows" in a or "rows" in b:
-        numbers = _of_rows(a, b)
-    try:
-        x, y = (np.array(n, dtype=float) for n in numbers)
-    except ValueError:
-        return None
-    return x, y
-
-
-def _of_rows(a: ArrayFacts, b: ArrayFacts) -> list[list[Any]]:
-    """The entries of two sparse gradients. One engine may list a row twice, and the other has added it up."""
-    tables = []
-    for facts in (a, b):
-        rows, width = facts.get("rows", []), math.prod(facts["shape"][1:])
-        if len(rows) * width != len(facts["first"]):
-            return [[], []]  # too many rows were left out
-        table: dict[int, Array] = {}
-        entries = np.array(facts["first"], dtype=float).reshape(len(rows), width)
-        for row, values in zip(rows, entries):
-            table[row] = table.get(row, 0.0) + values
-        tables.append(table)
-    rows = sorted(tables[0].keys() | tables[1].keys())
-    zero = np.zeros(math.prod(a["shape"][1:]))
-    return [[x for row in rows for x in table.get(row, zero)] for table in tables]
-
-
-def told_apart(a: ArrayFacts | None, b: ArrayFacts | None) -> list[str]:
-    """Two snapshots in words; if the words are the same, with the entries that are furthest apart."""
-    words = [in_words(f) for f in (a, b)]
-    if words[0] != words[1] or a is None or b is None or (pair := _numbers(a, b)) is None:
-        return words
-    if a["shape"] != b["shape"]:
-        return [f"{text}, shape {tuple(f['shape'])}" for text, f in zip(words, (a, b))]
-    x, y = pair[0][3:], pair[1][3:]
-    if not x.size:
-        return words
-    k = int(np.nanargmax(np.abs(x - y) / (np.abs(x) + np.abs(y) + 1e-30)))
-    return [f"{text}; entry {k} is {z[k]:.9g}" for text, z in zip(words, (x, y))]

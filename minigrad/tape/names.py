@@ -77,8 +77,8 @@ def tensors_in(
 def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
     """What a short list or dictionary contains, and the parameters and buffers of modules, by name."""
     if _is_module(value):
-        own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
         try:
+            own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
             return [(f"{name}.{path}", v) for path, v in own]
         except AttributeError:  # it is being constructed or copied
             return []

@@ -138,7 +138,7 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     a, b = array_in(mine), array_in(right)
     if a.shape != b.shape:
         return f"shape {a.shape} instead of {b.shape}"
-    if a.dtype.kind == "b" != b.dtype.kind:
+    if a.dtype.kind == "b" and b.dtype.kind != "b":
         return f"an array of {a.dtype} instead of {b.dtype}"
     single = a.dtype.kind == "f" and a.dtype.itemsize < b.dtype.itemsize
     integers = a.dtype.kind in "biu" and b.dtype.kind in "biu"

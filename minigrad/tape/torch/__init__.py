@@ -63,7 +63,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             (torch.distributions.Distribution, "_validate_sample", unseen),
             (dataloader.DataLoader, "__iter__", unseen),  # a batch is a leaf on the tape
             (dataloader._BaseDataLoaderIter, "__next__", unseen),
-            (torch.Tensor, "__deepcopy__", unseen),  # nor is a copy computed
+            (torch.Tensor, "__deepcopy__", unseen),  # a copy is a leaf, too
             (torch.nn.Parameter, "__deepcopy__", unseen),
             *((kind, "step", operations.scheduling) for kind in schedulers()),
         ]

@@ -122,10 +122,11 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             raise
         if result is None:
             result = [given[name] for name in facts.writes if name in given]
-        if not [*_flat(result)]:  # it only checks or counts
+        first = next(_flat(result), None)
+        if first is None:  # it only checks or counts
             return returned
         if entry.through is not None:
-            result = next(_flat(result))._base
+            result = first._base
         self._pending = Pending.of(entry, result, on, facts.view)
         return returned
 
