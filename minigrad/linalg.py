@@ -543,7 +543,7 @@ def _tolerance(A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | No
 
 
 def _array(x: Any) -> Array:
-    return np.asarray(getattr(x, "array", x))
+    return np.asanyarray(getattr(x, "array", x))  # any: a program records what is computed from it
 
 
 @takes_tensors

@@ -12,6 +12,8 @@ T = minigrad.tensor
 V = [1.0, 2.0, 3.0, 4.0]
 M = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 W = [1.0, 2.0]
+P = [0.1, 0.9, 0.5]
+S = [[2.0, 0.5], [0.5, 3.0]]
 
 # What is computed, and the inputs it is recorded with and replayed with.
 RIGHT = {
@@ -54,6 +56,23 @@ RIGHT = {
     "full_like": (lambda x: minigrad.full_like(x, x[0]), (V,), (V[::-1],)),
     "new_tensor": (lambda x: x.new_tensor(x[:2]), (V,), (V[::-1],)),
     "detach": (lambda x: x.data * 2 + x.detach(), (V,), (V[::-1],)),
+    "binary_cross_entropy": (F.binary_cross_entropy, (P, P[::-1]), (P[::-1], P)),
+    "gaussian_nll_loss": (F.gaussian_nll_loss, (V, V, V[::-1]), (V[::-1], V, V)),
+    "cholesky": (minigrad.linalg.cholesky, (S,), ([[2.0, 9.0], [0.5, 3.0]],)),
+    "eigvalsh": (minigrad.linalg.eigvalsh, (S,), ([[2.0, 9.0], [0.5, 3.0]],)),
+    "pinv": (lambda a, r: minigrad.linalg.pinv(a, rtol=r), (S, 0.1), (S, 0.9)),
+    "matrix_rank": (lambda a, r: minigrad.linalg.matrix_rank(a, rtol=r), (S, 0.1), (S, 0.9)),
+    "atleast_2d": (minigrad.atleast_2d, (V,), (V[::-1],)),
+    "attention, masked": (
+        lambda x, m: F.scaled_dot_product_attention(x, x, x, attn_mask=m > 0),
+        (M, [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
+        (M, [[0, 0, 1], [1, 0, 0], [0, 0, 0]]),
+    ),
+    "max_unpool1d": (
+        lambda x: F.max_unpool1d(*F.max_pool1d(x[None], 2, return_indices=True), 2),
+        (V,),
+        ([2.0, 1.0, 4.0, 3.0],),
+    ),
     "scatter_add": (
         lambda x, i: minigrad.zeros(5).scatter_add(0, i, x[:2]),
         (V, [0, 1]),
@@ -70,6 +89,7 @@ REFUSED = {
     "arange": (lambda n: minigrad.arange(n), (3,)),
     "roll": (lambda x, n: x.roll(int(n)), (V, 1)),
     "tensor": (lambda x: minigrad.tensor(x) * 2, (V,)),
+    "an equal": (lambda x, y: minigrad.ones(2) if minigrad.equal(x, y) else x, (V, V)),
 }
 
 

@@ -139,6 +139,151 @@ def test_an_update_by_hand_is_written_down():
     assert losses == [16.0, 4.0, 1.0] and w.item() == 0.5 and w.grad is None
 
 
+def _by_hand(w, b, loss):
+    loss.backward()
+    w.data -= 0.1 * w.grad.data
+    w.grad = None
+
+
+def _clipped_weights(w, b, loss):
+    _by_hand(w, b, loss)
+    w.data.clamp_(-0.5, 0.5)
+
+
+def _new_data(w, b, loss):
+    _by_hand(w, b, loss)
+    w.data = w.data * 0.9
+
+
+def _average(w, b, loss):
+    _by_hand(w, b, loss)
+    b.data.copy_(0.9 * b.data + 0.1 * w.data)
+
+
+def _chained(w, b, loss):
+    _by_hand(w, b, loss)
+    b.detach().mul_(0.9).add_(w.detach(), alpha=0.1)
+
+
+def _an_entry(w, b, loss):
+    _by_hand(w, b, loss)
+    b.data[0] = w.data[1]
+
+
+def _twice_removed(w, b, loss):
+    _by_hand(w, b, loss)
+    b.data.detach().view(-1).fill_(w.data.data[0])
+
+
+@pytest.mark.parametrize(
+    "update",
+    [_by_hand, _clipped_weights, _new_data, _average, _chained, _an_entry, _twice_removed],
+)
+def test_a_write_through_data_or_detach_is_a_write_to_the_tensor(update):
+    """These once wrote to a copy: a compiled step with p.data.clamp_() did not change p."""
+    results = []
+    for compiled in (False, True):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        b = minigrad.tensor([0.5, 0.25])
+
+        def step(x, w=w, b=b):
+            loss = ((w * x + b) ** 2).sum()
+            update(w, b, loss)
+            return loss
+
+        f = static.compile(step) if compiled else step
+        losses = [f(minigrad.tensor([1.0, k])).item() for k in (1.0, 2.0, 3.0)]
+        results.append([*losses, *w.tolist(), *b.tolist()])
+    assert_close(*results, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, x: w * x + w.detach() * x,
+        lambda w, x: w.data * x + w * x,
+        lambda w, x: w * x + w.data.view(1, 2)[0] * x,
+        lambda w, x: w * w.detach().exp() * x,
+    ],
+)
+def test_no_gradient_flows_through_the_detached_values_of_a_parameter(f):
+    """It did if the step had used the parameter itself before."""
+    x = minigrad.tensor([1.0, 3.0])
+    grads = []
+    for wrap in (lambda step: step, static.compile):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        step = wrap(lambda x, w=w: (f(w, x) ** 2).sum().backward())
+        step(x)
+        grads.append(w.grad)
+    assert_close(*grads, rtol=1e-6)
+
+
+def test_the_gradient_of_each_value_that_a_step_gives_a_parameter_is_added():
+    x = minigrad.tensor([1.0, 3.0])
+    calls = []
+    grads = []
+    for wrap in (lambda step: step, static.compile):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        w.register_hook(lambda g: calls.append(g.shape))
+
+        def step(x, w=w):
+            w.grad = None
+            total = (w * x).sum()
+            for factor in (0.5, 3.0):
+                with minigrad.no_grad():
+                    w.mul_(factor)
+                total = total + (w * x).sum() * factor
+            total.backward()
+
+        wrap(step)(x)
+        grads.append(w.grad)
+    assert_close(*grads)
+    assert len(calls) == 2  # once in each run, with the whole gradient
+
+
+def test_a_view_of_a_parameter_shows_what_the_step_wrote_to_it():
+    b = minigrad.tensor([1.0, 2.0])
+
+    @static.compile
+    def step(x):
+        first = b[:1]
+        z = first * x
+        b.mul_(2.0)
+        return z, first * x
+
+    for k in (1.0, 2.0):
+        before, after = step(minigrad.tensor([1.0]))
+        assert (before.item(), after.item()) == (k, 2 * k)
+
+
+def test_a_program_of_a_function_refuses_to_write_to_the_data_of_a_tensor_from_outside():
+    w = minigrad.ones(2)
+    with pytest.raises(ProgramError, match="from outside the recorded function"):
+        static.record(lambda x: w.data.mul_(x))(minigrad.ones(2))
+    with pytest.raises(ProgramError, match="another shape or dtype"):
+        static.record(lambda x: setattr(w, "data", x[:1]))(minigrad.ones(2))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: x.sigmoid().bernoulli(),
+        lambda x: x.softmax(0).multinomial(2),
+        lambda x: x.new_empty(2).normal_(),
+        lambda x: x.data.new(x.size()).uniform_(-1, 1),
+        lambda x: minigrad.normal(x, x.exp()),
+    ],
+)
+def test_methods_that_draw_draw_anew_in_each_run(draw):
+    runs = []
+    for wrap in (lambda f: f, static.compile):
+        minigrad.manual_seed(2)
+        f = wrap(lambda x: draw(x) * x)
+        runs.append([f(minigrad.tensor([0.5, k])) for k in (0.1, 0.2, 0.3)])
+    for eager, compiled in zip(*runs, strict=True):
+        assert_close(compiled, eager, rtol=1e-6)
+
+
 def test_a_step_without_arguments_reads_what_it_captured():
     w = minigrad.tensor([3.0], requires_grad=True)
     x = minigrad.tensor([2.0])
@@ -693,3 +838,114 @@ def test_the_step_of_a_schedule_is_refused_since_it_would_be_taken_once():
 
     with pytest.raises(ProgramError, match="To fix it, call it after the compiled function"):
         step(minigrad.ones(2))
+
+
+class Remembering(nn.Module):
+    """Assigns attributes as modules written by hand do: a running mean, the weights of the last call, a count."""
+
+    def __init__(self, registered):
+        super().__init__()
+        self.scale = nn.Parameter(minigrad.ones(3))
+        if registered:
+            self.register_buffer("mean", minigrad.zeros(3))
+        else:
+            self.mean = minigrad.zeros(3)
+        self.weights, self.calls = None, minigrad.tensor(0.0)
+
+    def forward(self, x):
+        mean = x.mean(0)
+        centered = x - self.mean
+        self.mean = 0.9 * self.mean + 0.1 * mean.detach()
+        self.weights = (x * self.scale).softmax(1)
+        self.calls = self.calls + 1
+        self.sum = minigrad.zeros(())
+        for row in x:
+            self.sum = self.sum + row.sum()
+        return centered * self.scale * self.calls + self.weights
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_the_attributes_that_a_module_assigns_are_kept_from_run_to_run(registered):
+    """Each once became a Slot of the program, and a running mean kept the value it was recorded with."""
+    seen = []
+    for wrap in (lambda f: f, static.compile):
+        module = Remembering(registered)
+        step = wrap(
+            training(
+                module, optim.SGD(module.parameters(), lr=0.1), lambda z, y: (z - y).square().mean()
+            )
+        )
+        for rows in (4, 2, 4, 2):  # two programs, which share the running mean
+            x = minigrad.arange(3.0 * rows).view(rows, 3) / 10
+            loss = step(x, x.flip(0))
+            kept = [module.mean, module.weights, module.calls, module.sum]
+            seen.append([loss.item(), *(v for t in kept for v in t.detach().reshape(-1).tolist())])
+        module.eval()(x)  # an eager call still works
+    for eager, compiled in zip(seen[:4], seen[4:], strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=1e-5)
+
+
+def test_a_program_of_a_function_leaves_the_attributes_of_a_module_alone():
+    module = Remembering(registered=True)
+    before = module.mean
+    static.record(module)(minigrad.ones(2, 3))
+    assert module.mean is before and module.weights is None and module.calls.item() == 0
+
+    class Broken(Remembering):
+        def forward(self, x):
+            return super().forward(x).item()
+
+    module = Broken(registered=False)
+    with pytest.raises(ProgramError):
+        static.record(module)(minigrad.ones(2, 3))
+    assert module.weights is None
+
+
+def test_an_attribute_that_a_step_reads_and_reshapes_is_refused():
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = minigrad.zeros(1, 2)
+
+        def forward(self, x):
+            self.kept = minigrad.cat([self.kept, x])
+            return self.kept.sum()
+
+    cache = Cache()
+    with pytest.raises(
+        ProgramError, match=r"Cache.kept, which it reads, another shape.* \(2, 2\) .*\(1, 2\)"
+    ):
+        static.compile(cache)(minigrad.ones(1, 2))
+    assert cache.kept.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "ask", [int, lambda t: t.item(), lambda t: t.data.tolist()[0], lambda t: t.numpy()[0]]
+)
+def test_a_number_that_a_step_reads_and_then_changes_is_refused(ask):
+    """As in a queue with a pointer: each run would write to the same place."""
+    queue, place = minigrad.zeros(4), minigrad.zeros(1, dtype=minigrad.int64)
+
+    @static.compile
+    def step(x):
+        k = int(ask(place))
+        queue[k : k + 2] = x
+        place[0] = (k + 2) % 4
+        return queue.sum()
+
+    with pytest.raises(ProgramError, match=r"reads the values of .* as Python numbers"):
+        step(minigrad.ones(2))
+
+
+def test_jacobian_of_a_value_of_a_program_says_what_to_write():
+    def f(x):
+        return minigrad.autograd.functional.jacobian(lambda y: y * 2, x)
+
+    with pytest.raises(RuntimeError, match="cannot be recorded in a program"):
+        static.record(f)(minigrad.ones(2))
+
+
+def test_a_part_of_a_buffer_may_be_told_that_it_needs_no_gradient():
+    table = minigrad.arange(4.0)
+    program = static.record(lambda x: x + table[:2].requires_grad_(False))
+    assert program(minigrad.ones(2))(minigrad.ones(2)).tolist() == [1.0, 2.0]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import transforms as F
+from minigrad.autograd.reverse_ad import refuse_slots
 from minigrad.autograd.transforms import Func
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
@@ -310,6 +311,7 @@ def _like(tree: object, results: Sequence[Any]) -> Any:
 def _tuple(given: object, what: str, name: str) -> Tensors:
     """The tensors of an argument that is a tensor or a tuple of tensors."""
     tensors = given if isinstance(given, tuple) else (given,)
+    refuse_slots(tensors)
     for k, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             which = f"the value at index {k}" if tensors is given else f"the given {what}"

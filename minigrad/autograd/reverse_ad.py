@@ -17,13 +17,18 @@ Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 ONE = (Tensor, GradientEdge)
 
 
+def refuse_slots(inputs: Sequence[object]) -> None:
+    """Raise RuntimeError for a value of a program: its gradient is asked for in another way."""
+    if any(hasattr(x, "recorder") for x in inputs):
+        raise RuntimeError(
+            "autograd.grad, autograd.backward, functional and func cannot be recorded in a program. To fix it, write "
+            "loss.backward() in the step, or record the function alone and ask for program.gradient(wrt=[...])."
+        )
+
+
 def _listed(given: Tensors) -> list[Any]:
     """One tensor or edge, or several, as a list."""
-    if hasattr(given, "recorder"):
-        raise RuntimeError(
-            "autograd.grad and autograd.backward cannot be recorded in a program. To fix it, write loss.backward() in "
-            "the step, or record the function alone and ask for program.gradient(wrt=[...])."
-        )
+    refuse_slots([given])
     return [given] if isinstance(given, ONE) else list(given)
 
 

@@ -100,6 +100,7 @@ def same_structure(a: object, b: object) -> bool:
 
 def only_tensors(leaves: list[Any], otherwise: str, kind: type[Exception] = RuntimeError) -> None:
     """Raise an error with this text, and a class at {}, for a leaf that is not a Tensor."""
+    reverse_ad.refuse_slots(leaves)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise kind(otherwise.format(type(x)))

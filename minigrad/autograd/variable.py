@@ -4,6 +4,7 @@ from typing import Any
 
 from minigrad.core.data import as_array
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods import ArrayMethods
 
 
 class _EveryTensor(type):
@@ -26,6 +27,6 @@ class Variable(metaclass=_EveryTensor):
     ) -> Any:
         if data is None:
             return wrap(as_array(()))
-        if not isinstance(data, Tensor):
+        if not isinstance(data, ArrayMethods):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)

@@ -318,14 +318,21 @@ def unobserved() -> AbstractContextManager[None]:
     return within("observer", None)
 
 
+def tell(what: str, *things: object) -> Any:
+    """Call the method of the observer with this name, if there is one, and return its result.
+
+    >>> tell("detached", 1, 2)
+    """
+    method = getattr(state.observer, what, None)
+    return None if method is None else method(*things)
+
+
 def cannot_record(what: str) -> None:
     """Tell the observer that something runs in the backward pass that is not made of operations.
 
     While a program is being recorded, this raises ProgramError.
     """
-    refuse = getattr(state.observer, "cannot_record", None)
-    if refuse is not None:
-        refuse(what)
+    tell("cannot_record", what)
 
 
 def reports(what: str) -> Callable[[F], F]:

@@ -160,6 +160,15 @@ def as_int(value: Any, name: str) -> int:
     raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}.{fix}")
 
 
+def surely(condition: Any) -> bool:
+    """Is a condition on the values of arrays true? False while a program is recorded: later runs have other values.
+
+    >>> surely((np.ones(2) > 0).all())
+    True
+    """
+    return not isinstance(condition, np.ndarray) and bool(condition)
+
+
 def as_bool(value: Any, name: str) -> bool:
     """The argument `name`, which must be True or False. Raises TypeError for numbers: in x.sum(0, 1), 1 is not an axis.
 

@@ -485,6 +485,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
     @data.setter
     def data(self, value: "Tensor") -> None:
         """Give this tensor the values of another one. The history is not updated."""
+        if modes.tell("replaces_data", self, value):
+            return
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
         if self.node is not None:
@@ -520,7 +522,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         return self.counter
 
     def _same_memory(self, counter: Counter) -> "Tensor":
-        return assembled(self.memory(), counter, None)
+        z = assembled(self.memory(), counter, None)
+        if modes.unusual > modes.light:
+            modes.tell("detached", z, self)
+        return z
 
     # ------------------------------------------------------------------ copying and saving to files
 

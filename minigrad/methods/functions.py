@@ -21,6 +21,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.storage import Storage
 from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods import ArrayMethods
 from minigrad.methods.arguments import into_out, named_type, not_a_tensor, takes_out, takes_tensors
 from minigrad.methods.base import broadcast
 from minigrad.methods.writing import truth_values
@@ -312,7 +313,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
     """Apply f to a single tensor; or to each of several arguments or list entries, and return a tuple."""
     if len(tensors) == 1:
-        return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
+        return f(tensors[0]) if isinstance(tensors[0], ArrayMethods) else tuple([f(x) for x in tensors[0]])
     return tuple([f(x) for x in tensors])
 
 
@@ -322,7 +323,7 @@ def is_tensor(obj: object) -> bool:
     >>> is_tensor(minigrad.tensor(1.0)), is_tensor(1.0)
     (True, False)
     """
-    return isinstance(obj, Tensor)
+    return isinstance(obj, ArrayMethods)
 
 
 def is_storage(obj: object) -> bool:

@@ -14,7 +14,7 @@ from minigrad.core import modes
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import LinAlgError, NotForDtype, warn_user
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
+from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one, surely
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, T, scaled
 from minigrad.ops.composites import level, named
@@ -569,4 +569,4 @@ def one_triangle(x: Any, which: str) -> Any:
     array, rows = x.array, np.arange(x.array.shape[-1])
     inside = rows[:, None] >= rows
     whole = np.where(inside if which in "Ll" else inside.T, array, np.conj(array.swapaxes(-1, -2)))
-    return x if (whole == array).all() else x - x.detach() + x._constant(whole)
+    return x if surely((whole == array).all()) else x - x.detach() + x._constant(whole)

@@ -25,7 +25,9 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
+from minigrad.core import modes
 from minigrad.core.tensor import Tensor
+from minigrad.methods import ArrayMethods
 from minigrad.methods.arguments import named_type
 from minigrad.nn.parameter import Buffer, Parameter
 
@@ -70,6 +72,8 @@ class Registry:
     # ------------------------------------------------------------------ by assignment
 
     def __setattr__(self, name: str, value: object) -> None:
+        if modes.unusual > modes.light:
+            modes.tell("assigned", self, name)
         kind = self.__dict__.get("_registered_kinds", {}).get(name)
         if isinstance(value, Parameter):
             self._unregister_other_kind(name, PARAMETER)
@@ -86,7 +90,7 @@ class Registry:
 
     def _reassign_registered(self, name: str, kind: str, value: object) -> None:
         """Assign a value that is neither a Parameter nor a Module to a registered name."""
-        fits = value is None or (kind == BUFFER and isinstance(value, Tensor))
+        fits = value is None or (kind == BUFFER and isinstance(value, ArrayMethods))
         if not fits:
             article = "child module" if kind == MODULE else kind
             fix = (

@@ -21,6 +21,7 @@ from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, strided
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods import ArrayMethods
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.base import broadcast
 from minigrad.methods.creation import finish, type_to_make
@@ -176,11 +177,11 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     >>> normal(minigrad.tensor([5.0, 6.0]), 0.0)
     tensor([5., 6.])
     """
-    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    tensors = [t for t in (mean, std) if isinstance(t, ArrayMethods)]
     if not tensors and size is None:
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
     if np.any(np.asarray(getattr(std, "array", std)) < 0):
-        which = "all elements of std" if isinstance(std, Tensor) else "std"
+        which = "all elements of std" if isinstance(std, ArrayMethods) else "std"
         raise RuntimeError(f"normal expects {which} >= 0.0, but found std {std}")
     d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
@@ -189,7 +190,7 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     z = kernels.normals(shape, d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
-    form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
+    form = isinstance(mean, ArrayMethods) + 2 * isinstance(std, ArrayMethods)
     for t in tensors:
         drawn = sampled(t, drawn, f"NormalBackward{form}")
     return drawn

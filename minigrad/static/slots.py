@@ -31,8 +31,9 @@ from minigrad.core.errors import AutogradError, cannot_be_cast
 from minigrad.core.inplace import WRITTEN_TWICE, refused_view
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Size, Tensor
 from minigrad.methods import ArrayMethods
+from minigrad.methods.sampling import Sampling
 from minigrad.static.ir import (
     Args,
     Function,
@@ -84,7 +85,7 @@ class ViewOrigin(NamedTuple):
 VIEW, APART, UNRECORDED = "view", "apart", "unrecorded"
 
 
-class Slot(ArrayMethods):
+class Slot(Sampling, ArrayMethods):
     """A value of a program that is being recorded.
 
     recorder   records the program
@@ -146,9 +147,9 @@ class Slot(ArrayMethods):
         return a
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape, a tuple of ints. It is fixed by the recording."""
-        return self.recorder.values[self.index].shape
+    def shape(self) -> Size:
+        """The shape. It is fixed by the recording."""
+        return Size(self.recorder.values[self.index].shape)
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -204,9 +205,9 @@ class Slot(ArrayMethods):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """False detaches an input from here on; for a result it raises RuntimeError. True has no effect."""
-        if requires_grad:
+        if requires_grad or not self.recorder.is_live(self.index):
             return self
-        if self.index in self.recorder.inputs or not self.recorder.is_live(self.index):
+        if self.index in self.recorder.inputs:
             return self.detach_()
         raise RuntimeError(
             "you can only change requires_grad flags of leaf variables. "
@@ -224,6 +225,7 @@ class Slot(ArrayMethods):
         return Slot(self.recorder, self.recorder.constant(np.asarray(array)))
 
     new_tensor: Any = Tensor.new_tensor  # a constant of the program
+    new: Any = Tensor.new
 
     def __len__(self) -> int:
         if not self.shape:
@@ -374,7 +376,6 @@ class TensorSlot(Slot):
         if self.index_ < 0:
             if not self.recorder.is_its_own(self.tensor):
                 self.recorder.write_through(self.tensor, z)
-                self.memory_.writes += 1
                 return
             self.index_ = self.index
         super()._take_value(z, recorded)
@@ -569,7 +570,7 @@ def refused(what: str, slot: Slot) -> ProgramError:
     name = slot.recorder.values[slot.index].name
     return ProgramError(
         f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "
-        f"stands for a tensor of shape {slot.shape} in a program that is being recorded. To fix it, let "
+        f"stands for a tensor of shape {tuple(slot.shape)} in a program that is being recorded. To fix it, let "
         "the program return it, and call program(...) or program.run(...) to compute it. If the value decides what "
         "is recorded, compute it outside, and record again when it changes."
     )

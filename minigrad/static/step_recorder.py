@@ -3,6 +3,8 @@
 Read tracing.py and differentiate.py first.
 """
 
+import functools
+import operator
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -10,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.errors import user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
+from minigrad.nn.module import Module
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
 from minigrad.static.slots import Slot
@@ -42,6 +46,7 @@ class StepRecorder(ProgramRecorder):
         self.stale: set[int] = set()  # values whose memory has been overwritten
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
+        self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
@@ -55,28 +60,29 @@ class StepRecorder(ProgramRecorder):
             gradient = Slot(self, self.constant(np.ones(loss.shape, loss.dtype)))
         elif not isinstance(gradient, Slot):
             gradient = Slot(self, self.number(gradient))
-        wanted = {
-            number: t.node
-            for i, t in self.captured.items()
-            if type(t.node) is AccumulateGrad
-            for number in (i, self.current.get(i, i))
-        }
+        leaves = {i: t.node for i, t in self.captured.items() if type(t.node) is AccumulateGrad}
+        numbers = {i: [i, *self.had.get(i, ())] for i in leaves}
         with enable_grad():
-            found = pull(self, {loss.index: gradient}, wanted)
-        for i, node in wanted.items():
-            if i in found:
-                if node.grad is not None and not isinstance(node.grad, (Slot, SlotRows)):
-                    raise ProgramError(
-                        "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
-                        "To fix it, start the step with optimizer.zero_grad()."
-                    )
-                g = found[i]
-                if isinstance(node.plan, Hooked):  # the hooks of a leaf work on Slots
-                    g = node.plan.enter(node.plan.arrive(g, tensors=True), tensors=True)
-                node.grad = g if node.grad is None else node.grad + g
-                if isinstance(node.plan, Hooked):
-                    node.plan.depart((), g, node, tensors=True)
-                self.leaves[id(node)] = node
+            found = pull(self, {loss.index: gradient}, {n for had in numbers.values() for n in had})
+            for i, node in leaves.items():
+                parts = [found[n] for n in numbers[i] if n in found]
+                if parts:
+                    self._accumulate(node, functools.reduce(operator.add, parts))
+
+    def _accumulate(self, node: AccumulateGrad, g: Any) -> None:
+        """Add a gradient to the leaf's .grad. The hooks of a leaf work on Slots."""
+        if node.grad is not None and not isinstance(node.grad, (Slot, SlotRows)):
+            raise ProgramError(
+                "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
+                "To fix it, start the step with optimizer.zero_grad()."
+            )
+        hooked = node.plan if isinstance(node.plan, Hooked) else None
+        if hooked:
+            g = hooked.enter(hooked.arrive(g, tensors=True), tensors=True)
+        node.grad = g if node.grad is None else node.grad + g
+        if hooked:
+            hooked.depart((), g, node, tensors=True)
+        self.leaves[id(node)] = node
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
         """As in ProgramRecorder. Raises ProgramError if an operand has been overwritten."""
@@ -140,11 +146,50 @@ class StepRecorder(ProgramRecorder):
         self.became(tensor, z.index)
         return z
 
+    def keep_attributes(self) -> list[tuple[Module, str]]:
+        """Record what becomes of the attributes of modules that the step assigned; call this last.
+
+        self.mean = 0.9 * self.mean + ...   is written to the memory of the tensor that it replaces
+                                            in the end, so that the next run reads it there
+        self.weights = x.softmax(-1)        was not read: a result of the program; these are returned
+        """
+        results = []
+        for module, name, before in self.assigned.values():
+            value = module.__dict__.get(name)
+            if not isinstance(value, Slot):
+                continue
+            if id(before) not in self._known:
+                results.append((module, name))
+            elif before.shape != value.shape or before.dtype != value.dtype:
+                raise ProgramError(
+                    f"the step gives {type(module).__name__}.{name}, which it reads, another shape or dtype: "
+                    f"{tuple(value.shape)} {value.dtype} after {tuple(before.shape)} {before.dtype}. The next run "
+                    "could not read it. To fix it, do this outside of the compiled function."
+                )
+            else:
+                self.over(before, ops.clone, value)
+        return results
+
+    def check_reads(self) -> None:
+        """Raise ProgramError if Python code has read a tensor that the step changes: it would keep its first value."""
+        written = {id(t) for t in self.written}
+        for tensor in self.read.values():
+            if id(self.whole_of(tensor)) in written:
+                name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
+                raise ProgramError(
+                    f"the step reads the values of {name} as Python numbers (item(), int(x), numpy() or bool(x)), and "
+                    "then changes them, but a program uses the same numbers in each run. To fix it, compute with the "
+                    "tensor itself, or read and change it outside of the compiled function."
+                )
+
     def became(self, tensor: Tensor, number: int) -> None:
         """From now on, the tensor has the value with this number."""
         first = self.first_of(tensor)
         assert first is not None
         self._known[id(tensor)] = self.current[first] = number
+        self.had.setdefault(first, []).append(number)
+        if id(tensor) in self.standing:
+            self.standing[id(tensor)].memory_.writes += 1
         if not any(t is tensor for t in self.written):
             self.written.append(tensor)
 
@@ -152,6 +197,10 @@ class StepRecorder(ProgramRecorder):
         """The number of the tensor's value at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
+        known = self._known.get(id(tensor))
+        if known is not None and self.values[known].kind == "constant":  # a number that changes
+            self.values[known] = self.values[known]._replace(kind="captured")
+            self.examples[known], self.captured[known] = tensor.memory(), tensor
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
     def show(self, node: AccumulateGrad) -> None:

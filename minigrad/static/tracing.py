@@ -79,14 +79,31 @@ class TracingObserver(modes.Observer):
         self.interpret = recorder.apply
         self.interpret_write = recorder.write_over
         self.interpret_draw = recorder.draw
-        self.modules = recorder.modules
+        self.recorder = recorder
 
     @contextmanager
     def module(self, module: Module) -> Iterator[None]:
         """Note a module that is called: its training mode is frozen in the program."""
         if _reads_training(type(module)):
-            self.modules[id(module)] = module
+            self.recorder.modules[id(module)] = module
         yield
+
+    def detached(self, result: Tensor, source: Tensor) -> None:
+        """Note which tensor x.data and x.detach() share their memory with."""
+        self.recorder.detached[id(result)] = result, source
+
+    def read(self, tensor: Tensor) -> None:
+        """Note a tensor whose values the function uses as numbers, which are the same in each run."""
+        self.recorder.read[id(tensor)] = tensor
+
+    def assigned(self, module: Module, name: str) -> None:
+        """Note an attribute of a module that the function assigns, and what it was before."""
+        known = self.recorder.assigned
+        known.setdefault((id(module), name), (module, name, module.__dict__.get(name)))
+
+    def replaces_data(self, tensor: Tensor, value: object) -> bool:
+        """Record x.data = value."""
+        return self.recorder.replace_data(tensor, value)
 
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
@@ -163,9 +180,13 @@ class ProgramRecorder:
         self.inputs: list[int] = []
         self.captured: dict[int, Any] = {}
         self.frozen: list[str] = []
+        self.read: dict[int, Tensor] = {}  # tensors that Python code has read, by id
+        # (id of a module, name) -> a module, its attribute that the function assigned, and what it was before
+        self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
+        self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self._by_memory: dict[Any, int] = {}
@@ -180,7 +201,7 @@ class ProgramRecorder:
         i = len(self.values)
         self.values.append(Value(kind, tuple(np.shape(example)), example.dtype, name))
         self.examples.append(example)
-        if kind in ("input", "captured") and example.dtype.kind in "fc":
+        if kind == "input" and example.dtype.kind in "fc":
             self._live.add(i)
         if isinstance(example, np.ndarray) and kind != "constant":
             self._by_memory[place_in_memory(example)] = i
@@ -208,7 +229,7 @@ class ProgramRecorder:
 
     def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is not a Slot, such as a parameter."""
-        if id(tensor) in self.standing or self._slot_sharing_memory(tensor) is not None:
+        if id(tensor) in self.standing or self._sharer(tensor) is not None:
             standing = self.stands_for(tensor)
             if standing.index_ >= 0:
                 return standing.index
@@ -232,6 +253,8 @@ class ProgramRecorder:
             name = name or user_names([tensor.array])[0]
             i = self._value("captured", np.asarray(tensor.memory()), name)
             self.captured[i] = tensor
+            if tensor.requires_grad:
+                self._live.add(i)
         self._known[id(tensor)] = i
         self._keep.append(tensor)
         return i
@@ -470,9 +493,25 @@ class ProgramRecorder:
         If the recorded function made the tensor itself, the write becomes part of the program. Writes
         to other tensors are not recorded.
         """
-        if self.is_its_own(tensor):
+        whole = self.whole_of(tensor)
+        if self.is_its_own(whole):
             return self.stands_for(tensor)._write(op, *others, **settings)
-        return self.write_outside(op, tensor, *others, **settings)
+        return self.write_outside(op, whole, *others, **settings)
+
+    def replace_data(self, tensor: Tensor, value: object) -> bool:
+        """Record  x.data = value  as a write to the memory of x. A program cannot give x new memory."""
+        if isinstance(value, make.Tensor) and self._source(value) is tensor:
+            return True  # x.data += 1, which has been recorded
+        if not isinstance(value, VALUES):
+            return False
+        if tuple(value.shape) != tuple(tensor.shape) or value.dtype != tensor.dtype:
+            raise ProgramError(
+                f"x.data = y, where y has another shape or dtype ({list(value.shape)}, {value.dtype}) than x "
+                f"({list(tensor.shape)}, {tensor.dtype}), cannot be recorded: shapes are frozen in a program. To fix "
+                "it, do this outside of the recorded function."
+            )
+        tensor.data.copy_(value)
+        return True
 
     def write_outside(self, op: Op, tensor: Tensor, *others: object, **settings: Any) -> Any:
         """Raise ProgramError: only a StepRecorder may write to tensors from outside."""
@@ -486,19 +525,39 @@ class ProgramRecorder:
         """Set a tensor from outside to z, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, z)
 
+    def restore_attributes(self) -> None:
+        """Give back what they were before to the attributes that are Slots; a program has no values yet."""
+        for module, name, before in self.assigned.values():
+            if isinstance(module.__dict__.get(name), Slot):
+                setattr(module, name, before)
+
     def stands_for(self, tensor: Any) -> TensorSlot:
         """The Slot for a tensor; made on first use."""
         standing = self.standing.get(id(tensor))
         if standing is None:
-            sharer = self._slot_sharing_memory(tensor)
+            sharer = self._sharer(tensor)
             same = None
             if sharer is not None:
                 same = ViewOrigin(sharer, ops.getitem, {"index": (...,)}, APART)
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _slot_sharing_memory(self, tensor: Tensor) -> TensorSlot | None:
-        """A slot that was written to and shares its memory with this tensor, as for z.detach()."""
+    def _source(self, tensor: Tensor) -> Tensor | None:
+        """The tensor x, if this is its x.data or x.detach() that was made while recording."""
+        _, source = self.detached.get(id(tensor), (None, None))
+        return source if tensor.node is None else None
+
+    def whole_of(self, tensor: Tensor) -> Tensor:
+        """The tensor x, if this is x.data, x.detach(), x.data.detach() and so on; otherwise the tensor itself."""
+        source = self._source(tensor)
+        return tensor if source is None else self.whole_of(source)
+
+    def _sharer(self, tensor: Tensor) -> TensorSlot | None:
+        """A slot of another tensor that shares its memory with this one."""
+        source = self._source(tensor)
+        if source is not None:
+            self.capture(source, as_memory=True)
+            return self.stands_for(source)
         for standing in self.standing.values():
             other = standing.tensor
             shares = np.may_share_memory(tensor.array, other.array)
@@ -519,7 +578,7 @@ class ProgramRecorder:
             return True
         if tensor.node is not None or tensor._base is not None:
             return False
-        mine = [self._keep, self.captured]
+        mine = [self._keep, self.captured, self.detached]
         return _is_held_by_locals_only(tensor, {id(m) for m in mine})
 
     def watching(self) -> AbstractContextManager[None]:
@@ -568,8 +627,11 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     def recording(*examples: object) -> Program:
         recorder = ProgramRecorder()
         slots = recorder.inputs_of(f, [as_example(x) for x in examples])
-        with recorder.watching():
-            result = f(*slots)
+        try:
+            with recorder.watching():
+                result = f(*slots)
+        finally:
+            recorder.restore_attributes()
         return finished(recorder, result)
 
     return recording

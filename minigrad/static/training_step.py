@@ -16,6 +16,10 @@ that the model uses are captured; `loss.backward()` records the backward pass (d
 and `optimizer.step()` records the optimizer's formulas, which overwrite the parameters.
 The result is one plan: forward, gradient and update in preallocated memory.
 
+Writes to tensors from outside are part of the program too, also through p.data and p.detach(), and so
+are the attributes that modules assign: `self.mean = 0.9 * self.mean + ...` is written to the memory of
+the old tensor, where the next run reads it.
+
 Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
 Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
 takes its step itself, after the program (ASGD, Rprop, and your own).
@@ -121,8 +125,12 @@ class Replay:
             for node in recorder.leaves.values():
                 if node.grad is not None:
                     recorder.show(node)
+            self.assigned = recorder.keep_attributes()
+            recorder.check_reads()
+            assigned = [getattr(module, name) for module, name in self.assigned]
         finally:
             replacement.step = before
+            recorder.restore_attributes()
             for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:
@@ -130,7 +138,9 @@ class Replay:
         # What the step returns: a tuple or list of tensors, one tensor, or None.
         self.container = type(result) if isinstance(result, (tuple, list)) else None
         results = result if self.container else [r for r in [result] if r is not None]
-        outputs = [recorder.number(r) for r in results] + [i for _, i in recorder.shown]
+        outputs = [recorder.number(r) for r in [*results, *assigned]] + [
+            i for _, i in recorder.shown
+        ]
         self.count = len(results)
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.shown = [node for node, _ in recorder.shown]
@@ -167,8 +177,11 @@ class Replay:
         for counter in self.written:
             counter.count += 1
         wrap, n = make.wrap, self.count
+        if self.assigned:
+            for (module, name), a in zip(self.assigned, results[n:], strict=False):
+                setattr(module, name, wrap(a.copy()))
         if self.shown:
-            for node, g in zip(self.shown, results[n:], strict=True):
+            for node, g in zip(self.shown, results[n + len(self.assigned) :], strict=True):
                 node.grad = wrap(g)
         for act in self.after:
             act()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minigrad.core.dtypes import Dtype
+from minigrad.core.shapes import surely
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.functions import cat
 from minigrad.nn.functional.dropout import dropout
@@ -77,8 +78,8 @@ def _masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
             f"{mask.dtype}. To fix it, use attn_mask.bool()."
         )
     weights = scores.softmax(-1)
-    nothing = np.logical_not(allowed.any(-1, keepdims=True))
-    return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights
+    something = allowed.any(-1, keepdims=True)
+    return weights if surely(something.all()) else weights.masked_fill(wrap(~something), 0.0)
 
 
 # ------------------------------------------------------------------------ several heads

@@ -365,7 +365,7 @@ def _weight_of_target(weight: Tensor, target: Array) -> Tensor:
 
 def _probabilities(x: Tensor, name: str) -> None:
     """Raise RuntimeError unless all entries are probabilities."""
-    p = x.array
+    p = np.asarray(x.array)  # of a program, those of the examples
     if p.size and not ((p >= 0) & (p <= 1)).all():
         fix = (
             "the sigmoid of the input, or use binary_cross_entropy_with_logits (BCEWithLogitsLoss)"

@@ -21,6 +21,7 @@ from minigrad.core.errors import ShapeError, warn_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
+from minigrad.methods import ArrayMethods
 from minigrad.methods.base import broadcast
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.arguments import a_loss, checked, floats_only, reduced_by
@@ -236,9 +237,9 @@ def gaussian_nll_loss(
     var    limited to at least eps; the gradient ignores this limit
     full   add log(2 * pi) / 2
     """
-    if not isinstance(var, Tensor):
+    if not isinstance(var, ArrayMethods):
         var = input.new_full(input.shape, var)
-    if (var.array < 0).any():
+    if (np.asarray(var.array) < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         if var.shape == input.shape[:-1]:

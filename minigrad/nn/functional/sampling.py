@@ -252,9 +252,10 @@ def _max_unpool(
         )
     x, at = as_image(input, axes), as_image(indices, axes).array
     rows, area = x.shape[-2] * x.shape[-1], int(np.prod(shape))
-    if at.size and (at.min() < 0 or at.max() >= area):
+    known = np.asarray(at)  # of a program, those of the examples
+    if at.size and (known.min() < 0 or known.max() >= area):
         raise RuntimeError(
-            f"Found an invalid max index: {at.max()} (output volumes are of size {shape})"
+            f"Found an invalid max index: {known.max()} (output volumes are of size {shape})"
         )
     lead = x.shape[:-2]
     zeros = x.new_zeros(*lead, area)
