@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad import distributions as dist
 from minigrad import nn, optim, static
 from minigrad.nn import functional as F
 from minigrad.static import ProgramError
@@ -268,7 +269,8 @@ def test_a_program_of_a_function_refuses_to_write_to_the_data_of_a_tensor_from_o
     "draw",
     [
         lambda x: x.sigmoid().bernoulli(),
-        lambda x: x.softmax(0).multinomial(2),
+        lambda x: minigrad.cat([x, 3 * x, -x]).softmax(0).multinomial(2),
+        lambda x: minigrad.cat([x, 3 * x, -x]).softmax(0).multinomial(2, replacement=True),
         lambda x: x.new_empty(2).normal_(),
         lambda x: x.data.new(x.size()).uniform_(-1, 1),
         lambda x: minigrad.normal(x, x.exp()),
@@ -795,9 +797,127 @@ def test_grad_of_a_value_of_a_program_says_what_to_write():
         static.record(lambda x: minigrad.autograd.grad((x * x).sum(), x))(minigrad.ones(2))
 
 
-def test_a_distribution_in_a_program_says_what_to_write():
-    with pytest.raises(ValueError, match="To fix it, write  mu . sigma"):
-        static.record(lambda x: minigrad.distributions.Normal(x, 1.0).rsample())(minigrad.ones(2))
+def _reparametrized(x):
+    q = dist.Independent(dist.Normal(x, x.exp()), 1)
+    return q.rsample().square().sum() + dist.kl_divergence(
+        q, dist.Independent(dist.Normal(minigrad.zeros(2), minigrad.ones(2)), 1)
+    )
+
+
+def _policy(x):
+    actions = dist.Categorical(logits=x).sample((5,))
+    return dist.Categorical(logits=x).log_prob(actions).mean()
+
+
+def _squashed(x):
+    d = dist.TransformedDistribution(dist.Normal(x, 1.0), [dist.TanhTransform(cache_size=1)])
+    action = d.rsample()
+    return action.sum() - d.log_prob(action).sum()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _reparametrized,
+        _policy,
+        _squashed,
+        lambda x: dist.Uniform(x, x + 2.0).rsample().sum(),
+        lambda x: dist.Bernoulli(logits=x).log_prob(dist.Bernoulli(logits=x).sample()).sum(),
+        lambda x: dist.Multinomial(4, logits=x).log_prob(dist.Multinomial(4, logits=x).sample()),
+        lambda x: (
+            dist.MultivariateNormal(x, scale_tril=minigrad.diag_embed(x.exp())).rsample().sum()
+        ),
+        lambda x: dist.Normal(0.0, 1.0).sample((2,)) @ x,
+        lambda x: dist.RelaxedOneHotCategorical(minigrad.tensor(0.5), logits=x).rsample()[0],
+        lambda x: dist.Geometric(x.sigmoid()).entropy().sum(),
+    ],
+)
+def test_distributions_are_part_of_a_step_and_sample_anew_in_each_run(f):
+    results = []
+    for wrap in (lambda f: f, static.compile):
+        w = minigrad.tensor([0.25, -0.5], requires_grad=True)
+        step = wrap(training(lambda x, w=w: f(w * x), optim.SGD([w], lr=0.1), lambda z, y: z * y))
+        minigrad.manual_seed(4)
+        losses = [
+            step(minigrad.tensor([1.0, k]), minigrad.tensor(1.0)).item() for k in (1.0, 2.0, 3.0)
+        ]
+        results.append([*losses, *w.tolist()])
+    np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, y: b.add_(y),
+        lambda b, y: b.copy_(y),
+        lambda b, y: b[:1].add_(y[1:]),
+        lambda b, y: [b.zero_(), [b[i].add_(y[i] * 2) for i in range(2)]],
+        lambda b, y: [b.copy_(y), b.data.mul_(0.5)],
+        lambda b, y: b.detach().add_(y),
+    ],
+)
+def test_the_gradient_flows_through_what_a_step_writes_into_a_tensor_from_outside(write):
+    """As into a result that is allocated once. These gradients were lost."""
+    x = minigrad.tensor([1.0, 3.0])
+    grads = []
+    for wrap in (lambda f: f, static.compile):
+        w, b = minigrad.tensor([1.0, -2.0], requires_grad=True), minigrad.tensor([0.5, 0.25])
+
+        def step(x, w=w, b=b):
+            y = w * x
+            write(b, y)
+            ((b * x).square().sum() + y.sum()).backward()
+
+        wrap(step)(x)
+        grads.append([*w.grad.tolist(), *b.tolist()])
+    assert_close(*grads, rtol=1e-6)
+
+
+def test_a_step_that_writes_to_a_parameter_outside_of_no_grad_is_refused_as_an_eager_one():
+    w = minigrad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        static.compile(lambda x: w.add_(x))(minigrad.ones(2))
+
+
+class Normalized(nn.Module):
+    """Spectral normalization as it is often written: one step of power iteration, through u.data."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(minigrad.tensor([[1.0, 2.0], [3.0, -1.0]]))
+        self.register_buffer("u", minigrad.tensor([0.6, 0.8]))
+        self.seen = minigrad.zeros(2)
+
+    def forward(self, x):
+        v = F.normalize(self.u @ self.weight, dim=0)
+        scaled = x @ (self.weight / (self.u @ self.weight @ v)).T
+        self.u.data = F.normalize(self.weight.data @ v.data, dim=0)
+        self.seen = minigrad.zeros(2)  # a new one in each call
+        self.seen[0] += x.sum()
+        return scaled
+
+
+def test_new_data_and_renewed_attributes_are_those_of_an_eager_step():
+    runs = []
+    for wrap in (lambda f: f, static.compile):
+        layer = Normalized()
+        optimizer = optim.SGD(layer.parameters(), lr=0.1)
+
+        def step(x, layer=layer, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = layer(x).square().mean()
+            loss.backward()
+            for p in layer.parameters():
+                p.grad.data *= 0.5
+            optimizer.step()
+            return loss
+
+        f = wrap(step)
+        losses = [f(minigrad.tensor([[1.0, k]])).item() for k in (1.0, 2.0, 3.0)]
+        runs.append(
+            [*losses, *layer.u.tolist(), *layer.weight.view(-1).tolist(), *layer.seen.tolist()]
+        )
+    np.testing.assert_allclose(*runs, rtol=1e-5)
 
 
 def with_backward_hook():
@@ -949,3 +1069,26 @@ def test_a_part_of_a_buffer_may_be_told_that_it_needs_no_gradient():
     table = minigrad.arange(4.0)
     program = static.record(lambda x: x + table[:2].requires_grad_(False))
     assert program(minigrad.ones(2))(minigrad.ones(2)).tolist() == [1.0, 2.0]
+
+
+def test_a_variable_from_outside_that_a_step_reads_and_assigns_is_refused():
+    """As a hidden state: each run would begin with the same one."""
+    h = minigrad.zeros(2)
+    last = None
+
+    @static.compile
+    def step(x):
+        nonlocal h
+        h = (h + x).tanh()
+        return h.sum()
+
+    @static.compile
+    def kept(x):
+        nonlocal last
+        last = (h + x).tanh()
+        return last.sum()
+
+    with pytest.raises(ProgramError, match="reads the variable h from outside, and assigns it"):
+        step(minigrad.ones(2))
+    h = minigrad.zeros(2)
+    assert kept(minigrad.zeros(2)).item() == 0

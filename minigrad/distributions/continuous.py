@@ -11,6 +11,7 @@ from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import (
     Distribution,
     Shape,
+    all_hold,
     broadcast_all,
     standard_normal,
     tiny,
@@ -115,7 +116,7 @@ class Uniform(Distribution):
     ) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validate_args and not (self.low.array < self.high.array).all():
+        if self._validate_args and not all_hold(self.low < self.high):
             raise ValueError(
                 f"Expected parameter low (Tensor of shape {tuple(self.low.shape)}) of distribution {self!r} to "
                 f"satisfy the constraint LessThan(upper_bound={self.high}), but found invalid values:\n{self.low}"

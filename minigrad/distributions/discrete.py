@@ -15,7 +15,7 @@ import numpy as np
 from minigrad.core.limits import finfo
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
+from minigrad.distributions.distribution import Distribution, Shape, all_hold, broadcast_all, tiny
 from minigrad.distributions.utils import clamp_probs, lazy_property, probs_to_logits
 from minigrad.methods.creation import eye
 from minigrad.methods.functions import broadcast_tensors, where
@@ -201,7 +201,7 @@ class Geometric(_Binary):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if "probs" in self.__dict__ and not (self.probs > 0).all():  # logits give no zeros
+        if "probs" in self.__dict__ and not all_hold(self.probs > 0):  # logits give no zeros
             raise ValueError(
                 f"Expected parameter probs of distribution {self!r} to be positive but found invalid "
                 f"values:\n{self.probs}"

@@ -15,6 +15,7 @@ is a row, `_cdf = lambda self, x: ...`; a longer one is a method.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,8 +23,10 @@ import numpy as np
 from minigrad.core import dtypes, modes
 from minigrad.core.errors import broadcastable
 from minigrad.core.limits import finfo
+from minigrad.core.shapes import surely
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
+from minigrad.methods import ArrayMethods
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.random.tensors import normal
 
@@ -77,7 +80,7 @@ class Distribution:
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
-            if value is None or constraint.check(value).array.all():
+            if value is None or all_hold(constraint.check(value)):
                 continue
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
@@ -214,7 +217,7 @@ class Distribution:
         """Raise ValueError unless value has a valid shape and lies in the support."""
         if not self._validate_args:
             return
-        if not isinstance(value, Tensor):
+        if not isinstance(value, ArrayMethods):
             raise ValueError(
                 "The value argument to log_prob must be a Tensor. To fix it, use minigrad.tensor(...)."
             )
@@ -230,7 +233,7 @@ class Distribution:
                 f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
                 f"{Size(self._extended_shape())}."
             )
-        if self.support is not None and not self.support.check(value).array.all():
+        if self.support is not None and not all_hold(self.support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
@@ -290,29 +293,30 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 # ------------------------------------------------------------------------ helpers
 
 
-NOT_IN_A_PROGRAM = (
-    " Distributions cannot be part of a program. To fix it, write  mu + sigma * randn_like(mu)."
-)
+def all_hold(conditions: Tensor) -> bool:
+    """Is every entry true? What is only computed when a program runs counts as true."""
+    return not surely(np.logical_not(conditions.array.all()))
 
 
 def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
     """Broadcast numbers and tensors to tensors of one shape; numbers take the tensors' dtype."""
     for v in values:
-        if not isinstance(v, (Tensor, int, float, np.number)):
+        if not isinstance(v, (ArrayMethods, int, float, np.number)):
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
-                f"__torch_function__.{NOT_IN_A_PROGRAM if hasattr(v, 'recorder') else ''}"
+                "__torch_function__."
             )
-    typed = [v.dtype for v in values if isinstance(v, Tensor)]
+    typed = [v.dtype for v in values if isinstance(v, ArrayMethods)]
     dtype = typed[0] if typed else dtypes.get_default_dtype()
     return broadcast_tensors(
-        *(v if isinstance(v, Tensor) else wrap(np.asarray(v, dtype)) for v in values)
+        *(v if isinstance(v, ArrayMethods) else wrap(np.asarray(v, dtype)) for v in values)
     )
 
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
     """Noise from the standard normal distribution, with the dtype of `like`."""
-    with modes.unobserved():
+    records = hasattr(modes.state.observer, "interpret_draw")  # a program, which draws in each run
+    with nullcontext() if records else modes.unobserved():
         zeros = like.new_zeros(shape)
         noise = normal(zeros, zeros + 1)
     return modes.with_name("noise", noise)

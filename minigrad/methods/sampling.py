@@ -85,7 +85,8 @@ class Sampling(ArrayMethods):
         >>> minigrad.tensor([0.0, 1.0]).multinomial(1)
         tensor([1])
         """
-        w = np.asarray(self.array)
+        weights = np.asanyarray(self.array)  # any: a program samples from the weights of each run
+        w = np.asarray(weights)
         if w.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
         if self.dtype.kind != "f":
@@ -99,14 +100,14 @@ class Sampling(ArrayMethods):
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
-            priority = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
+            priority = weights / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
             order = np.argsort(-priority, axis=-1, kind="stable")
-            return make.wrap(np.ascontiguousarray(order[..., :num_samples]))
-        cumulative = np.cumsum(w, -1, dtype=w.dtype)
+            return make.wrap(order[..., :num_samples].copy())
+        cumulative = np.cumsum(weights, -1, dtype=w.dtype)
         cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
-        at = kernels.unit(len(cumulative) * num_samples, np.float64, generator).reshape(-1, num_samples)
-        z = [np.searchsorted(row, a) for row, a in zip(cumulative, at, strict=True)]
-        return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+        at = kernels.uniform((len(cumulative), num_samples), np.dtype(np.float64), 0, 1, generator)
+        z = np.stack([np.searchsorted(cumulative[k], at[k]) for k in range(len(at))])
+        return make.wrap(z.reshape((*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
     def random_(self, low: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.

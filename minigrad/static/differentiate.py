@@ -283,7 +283,8 @@ def _as_rule_op(
     recorder: ProgramRecorder, line: Instruction, k: int, g: Slot, rule_op: RuleOp
 ) -> Slot:
     """Record the rule as one instruction, which calls it on arrays in each run."""
-    numbers = {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
+    saved = [recorder.as_saved(i) for i in line.operands]
+    numbers = {**dict(zip(line.op.operands, saved, strict=False)), "z": line.result}
     operands = (g.index, *(numbers[r] for r in rule_op.operands[1:]))
     given = {**line.op.settings, **line.settings}
     settings = {
@@ -299,5 +300,5 @@ def _read(recorder: ProgramRecorder, line: Instruction, k: int, name: str) -> An
     if name == "k":
         return k
     op: Any = line.op
-    slots = [Slot(recorder, i) for i in line.operands]
+    slots = [Slot(recorder, recorder.as_saved(i)) for i in line.operands]
     return recorder.slots_in(value_of(op, name, slots, line.settings))

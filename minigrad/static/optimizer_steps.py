@@ -64,8 +64,9 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
         return False
     begin = len(recorder.instructions)
     try:
-        for k, group in enumerate(optimizer.param_groups):
-            _record_group(recorder, optimizer, k, group)
+        with recorder.stopping():
+            for k, group in enumerate(optimizer.param_groups):
+                _record_group(recorder, optimizer, k, group)
     except NotRecordable:
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(

@@ -161,6 +161,11 @@ class Slot(Sampling, ArrayMethods):
         """Can the value depend on the inputs? True for everything but constants."""
         return bool(self.recorder.values[self.index].kind != "constant")
 
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        """The same as requires_grad_(value)."""
+        self.requires_grad_(value)
+
     is_leaf = False
     is_sparse = False
     retains_grad = False
@@ -184,7 +189,9 @@ class Slot(Sampling, ArrayMethods):
 
     @data.setter
     def data(self, value: object) -> None:
-        """Raise ProgramError: a program can write to a value, but not replace its memory."""
+        """Nothing remains to be done after x.data *= 2. Otherwise raise ProgramError: x cannot get other memory."""
+        if isinstance(value, Slot) and value.shows is not None and value.shows.base is self:
+            return
         raise ProgramError(
             "x.data = y gives the tensor new memory, which cannot be recorded. To fix it, write  "
             "with minigrad.no_grad(): x.copy_(y)"
@@ -375,7 +382,8 @@ class TensorSlot(Slot):
     def _take_value(self, z: "Slot", recorded: bool) -> None:
         if self.index_ < 0:
             if not self.recorder.is_its_own(self.tensor):
-                self.recorder.write_through(self.tensor, z)
+                with nullcontext() if recorded else self.recorder.stopping():
+                    self.recorder.write_through(self.tensor, z)
                 return
             self.index_ = self.index
         super()._take_value(z, recorded)

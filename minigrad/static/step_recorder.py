@@ -6,6 +6,7 @@ Read tracing.py and differentiate.py first.
 import functools
 import operator
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.errors import user_names
 from minigrad.core.hooks import Hooked
+from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor
 from minigrad.core.modes import enable_grad
@@ -21,7 +23,16 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
 from minigrad.static.differentiate import SlotRows, pull
-from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
+from minigrad.static.ir import (
+    AnyOp,
+    Args,
+    Kwargs,
+    NumpyFunction,
+    ProgramError,
+    Settings,
+    parts_in,
+    refs_in,
+)
 from minigrad.static.slots import Slot
 from minigrad.static.tracing import ProgramRecorder
 
@@ -47,6 +58,9 @@ class StepRecorder(ProgramRecorder):
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
+        self.replaced: dict[
+            int, Tensor
+        ] = {}  # captured -> the tensor, if the step assigned its .data
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
@@ -126,7 +140,7 @@ class StepRecorder(ProgramRecorder):
     def _overwrite(self, first: int, z: Slot) -> None:
         """From now on, the memory of the captured value `first` contains z."""
         self.instructions[-1].over = first
-        self.stale.add(self.current.get(first, first))
+        self.stale |= {first, self.current.get(first, first)}
         self.current[first] = z.index
 
     def over(self, tensor: Tensor, op: Op, *operands: Slot | Tensor, **settings: object) -> Slot:
@@ -136,12 +150,18 @@ class StepRecorder(ProgramRecorder):
             raise ProgramError(
                 f"{op.name}_ writes to a view, or to a tensor computed in the step. To fix it, make a new tensor."
             )
-        with self.stopping():
+        recorded = self.records(tensor, *operands)
+        if recorded:
+            refuse(tensor, [tensor.node])
+        with nullcontext() if recorded else self.stopping():
+            before = self.number(tensor)
             z = self.apply(op, operands, settings)
             if z.shape != self.values[first].shape or z.dtype != self.values[first].dtype:
                 raise ProgramError(
                     f"{op.name}_ would change the shape or dtype of the tensor it writes to."
                 )
+        if not recorded and tensor.node is None and self.is_live(before):
+            self.settle(z.index, history=before)
         self._overwrite(first, z)
         self.became(tensor, z.index)
         return z
@@ -156,7 +176,8 @@ class StepRecorder(ProgramRecorder):
         results = []
         for module, name, before in self.assigned.values():
             value = module.__dict__.get(name)
-            if not isinstance(value, Slot):
+            value = self.standing.get(id(value), value)
+            if not isinstance(value, Slot) or value.index_ < 0:
                 continue
             if id(before) not in self._known:
                 results.append((module, name))
@@ -181,6 +202,37 @@ class StepRecorder(ProgramRecorder):
                     "then changes them, but a program uses the same numbers in each run. To fix it, compute with the "
                     "tensor itself, or read and change it outside of the compiled function."
                 )
+
+    def check_variables(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Raise ProgramError if the step assigns a variable from outside that it reads, as in  h = cell(x, h)."""
+        for name, value in after.items():
+            old = before.get(name)
+            assigned = value is not old and any(isinstance(part, Slot) for part in parts_in(value))
+            if assigned and any(id(part) in self._known for part in parts_in(old)):
+                raise ProgramError(
+                    f"the step reads the variable {name} from outside, and assigns it. The next run would read the "
+                    "same values again. To fix it, make it an argument and a result of the step, an attribute of a "
+                    f"module, or write  {name}.copy_(...)  inside a no_grad block."
+                )
+
+    def replace_outside(self, tensor: Tensor, value: Any) -> None:
+        """Record  x.data = value: the old memory keeps its values until the run ends."""
+        first = self.first_of(tensor)
+        if first is None:
+            raise ProgramError(
+                "x.data = y for a view cannot be recorded. To fix it, write  x.copy_(y)."
+            )
+        with self.stopping():
+            z = self.apply(ops.getitem, (value,), {"index": (...,)})
+        self.renewed.update(dict.fromkeys([first, *self.had.get(first, ())], first))
+        self.became(tensor, z.index)
+        self.replaced[first] = tensor
+
+    def write_replaced(self) -> None:
+        """Write the values that tensors got by x.data = value to their memory; call this last."""
+        with self.stopping():
+            for tensor in self.replaced.values():
+                self.over(tensor, ops.clone, tensor)
 
     def became(self, tensor: Tensor, number: int) -> None:
         """From now on, the tensor has the value with this number."""

@@ -22,7 +22,7 @@ Read ir.py and slots.py first.
 import gc
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
 
@@ -185,6 +185,9 @@ class ProgramRecorder:
         self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
+        self.renewed: dict[
+            int, int
+        ] = {}  # value of x before x.data = y -> its value when recording began
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
@@ -404,6 +407,10 @@ class ProgramRecorder:
         reads = {read for rule in rules for read in rule.reads}
         return {x for name, x in named if name in reads}
 
+    def as_saved(self, i: int) -> int:
+        """What a rule reads for this value: an op saved the tensor x, which has other values after x.data = y."""
+        return self.current[self.renewed[i]] if i in self.renewed else i
+
     def is_latest(self, i: int) -> bool:
         """Is this the result of the latest instruction, which nothing has read yet?"""
         return bool(self.instructions) and self.instructions[-1].result == i
@@ -496,7 +503,8 @@ class ProgramRecorder:
         whole = self.whole_of(tensor)
         if self.is_its_own(whole):
             return self.stands_for(tensor)._write(op, *others, **settings)
-        return self.write_outside(op, whole, *others, **settings)
+        with nullcontext() if whole is tensor else self.stopping():
+            return self.write_outside(op, whole, *others, **settings)
 
     def replace_data(self, tensor: Tensor, value: object) -> bool:
         """Record  x.data = value  as a write to the memory of x. A program cannot give x new memory."""
@@ -510,8 +518,15 @@ class ProgramRecorder:
                 f"({list(tensor.shape)}, {tensor.dtype}), cannot be recorded: shapes are frozen in a program. To fix "
                 "it, do this outside of the recorded function."
             )
-        tensor.data.copy_(value)
+        if self.is_its_own(tensor):
+            tensor.data.copy_(value)
+        else:
+            self.replace_outside(tensor, value)
         return True
+
+    def replace_outside(self, tensor: Tensor, value: object) -> None:
+        """Raise ProgramError: only a StepRecorder may give new values to tensors from outside."""
+        self.write_outside(ops.copy, tensor, value)
 
     def write_outside(self, op: Op, tensor: Tensor, *others: object, **settings: Any) -> Any:
         """Raise ProgramError: only a StepRecorder may write to tensors from outside."""
@@ -578,8 +593,19 @@ class ProgramRecorder:
             return True
         if tensor.node is not None or tensor._base is not None:
             return False
+        if isinstance(tensor.array, Traced) or self._takes_the_place_of_one(tensor):
+            return True
         mine = [self._keep, self.captured, self.detached]
         return _is_held_by_locals_only(tensor, {id(m) for m in mine})
+
+    def _takes_the_place_of_one(self, tensor: Tensor) -> bool:
+        """Is this an attribute that the function has assigned in place of another tensor: self.total = zeros(3)?"""
+        return any(
+            isinstance(before, make.Tensor)
+            and before is not tensor
+            and module.__dict__.get(name) is tensor
+            for module, name, before in self.assigned.values()
+        )
 
     def watching(self) -> AbstractContextManager[None]:
         """Within this block, observe what tensors do, and which random numbers are drawn."""

@@ -32,6 +32,7 @@ Read step_recorder.py, optimizer_steps.py and codegen.py first.
 """
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from operator import attrgetter
@@ -117,6 +118,7 @@ class Replay:
     def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
         recorder = StepRecorder()
         slots = recorder.inputs_of(f, arrays)
+        variables = outside_variables(f)
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
@@ -126,7 +128,9 @@ class Replay:
                 if node.grad is not None:
                     recorder.show(node)
             self.assigned = recorder.keep_attributes()
+            recorder.write_replaced()
             recorder.check_reads()
+            recorder.check_variables(variables, outside_variables(f))
             assigned = [getattr(module, name) for module, name in self.assigned]
         finally:
             replacement.step = before
@@ -189,6 +193,15 @@ class Replay:
         if self.container is not None:
             return self.container(tensors)
         return tensors[0] if tensors else None
+
+
+def outside_variables(f: Callable[..., Any]) -> dict[str, Any]:
+    """The values of the variables outside of a function that its code names."""
+    try:
+        found = inspect.getclosurevars(inspect.unwrap(f))
+    except (TypeError, ValueError):  # not a Python function; or one of them has no value yet
+        return {}
+    return {**found.globals, **found.nonlocals}
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
