@@ -1092,3 +1092,30 @@ def test_a_variable_from_outside_that_a_step_reads_and_assigns_is_refused():
         step(minigrad.ones(2))
     h = minigrad.zeros(2)
     assert kept(minigrad.zeros(2)).item() == 0
+
+
+def test_inputs_and_results_may_be_nested_and_named():
+    recorded = []
+
+    @static.compile
+    def step(batch, *, scale, mask=None):
+        recorded.append(mask)
+        x, (y, more) = batch
+        z = x * y + more["bias"] * scale
+        if mask is not None:
+            z = z * mask["kept"]
+        return {"sum": z.sum(), "parts": [z, (z.max(), "name", 3, None)], "top": z.topk(1)}
+
+    x, y = minigrad.ones(2), minigrad.tensor([1.0, 2.0])
+    batch = (x, [y, {"bias": minigrad.tensor([0.5, 0.0])}])
+    for factor in (1.0, 3.0):
+        z = step(batch, scale=factor)
+        assert z["sum"].item() == 3 + 0.5 * factor
+        assert (
+            z["parts"][1][1:] == ("name", 3, None)
+            and z["parts"][1][0].item() == z["top"].values.item()
+        )
+    masked = step(batch, scale=1.0, mask={"kept": minigrad.tensor([1.0, 0.0])})
+    assert masked["parts"][0].tolist() == [1.5, 0.0]
+    assert step(batch, scale=2.0)["sum"].item() == 4
+    assert len(recorded) == 2 and len(step.programs) == 2

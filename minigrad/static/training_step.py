@@ -44,13 +44,15 @@ from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 from minigrad.optim.optimizer import replacement
 from minigrad.static.codegen import BufferPlan
-from minigrad.static.ir import Program, ProgramError
+from minigrad.static.ir import Program, ProgramError, Ref, mapped, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
+from minigrad.static.slots import VALUES
 from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import as_example, check_function
 
 ndarray, tensor = np.ndarray, make.Tensor
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
+NESTED = {tuple, list, dict, str, type(None)}
 STALE = object()  # returned by a replay if the step must be recorded again
 _one_at_a_time = threading.RLock()
 
@@ -67,27 +69,33 @@ class Compiled:
         self.programs: list[Replay] = []
         self._latest: Replay | None = None
 
-    def __call__(self, *inputs: object) -> Any:
-        arrays = [
-            x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
-            for x in inputs
-        ]
+    def __call__(self, *inputs: object, **keywords: object) -> Any:
+        layout = None
+        if keywords or not NESTED.isdisjoint(map(type, inputs)):
+            arrays, layout = taken_apart((inputs, keywords))
+        else:
+            arrays = [
+                x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
+                for x in inputs
+            ]
         latest = self._latest
-        if latest is None or not latest.fits(arrays):
-            latest = self._latest = self._replay_for(arrays)
+        if latest is None or not latest.fits(arrays, layout):
+            latest = self._latest = self._replay_for(arrays, layout)
         result = latest(arrays)
         if result is STALE:
-            self._latest = self._replay_for(arrays, latest)
+            self._latest = self._replay_for(arrays, layout, latest)
             result = self._latest(arrays)
         return result
 
-    def _replay_for(self, arrays: list[Array], stale: "Replay | None" = None) -> "Replay":
+    def _replay_for(
+        self, arrays: list[Array], layout: Any, stale: "Replay | None" = None
+    ) -> "Replay":
         """The replay for these inputs and the current training modes; recorded if there is none."""
-        fitting = [r for r in self.programs if r.fits(arrays)]
+        fitting = [r for r in self.programs if r.fits(arrays, layout)]
         for replay in fitting:
             if replay is not stale and replay.trains() == replay.training:
                 return replay
-        new = Replay(self.f, arrays)
+        new = Replay(self.f, arrays, layout)
         replaced = [r for r in fitting if r.training == new.training]
         self.programs = [r for r in self.programs if r not in replaced] + [new]
         return new
@@ -108,22 +116,45 @@ class Compiled:
         return self._plan.program
 
 
-class Replay:
-    """One recorded step: its plan, and what to do before and after each run."""
+def taken_apart(given: Any) -> tuple[list[Any], Any]:
+    """The arrays in nested tuples, lists and dicts, and the same with a Ref in place of each array.
 
-    def __init__(self, f: Callable[..., Any], arrays: list[Array]) -> None:
+    >>> taken_apart([minigrad.ones(2), {"mask": None}])
+    ([array([1., 1.], dtype=float32)], [Ref(number=0), {'mask': None}])
+    """
+    arrays: list[Any] = []
+
+    def take(part: Any) -> Any:
+        if part is None or isinstance(part, str):
+            return part
+        arrays.append(as_example(part))
+        return Ref(len(arrays) - 1)
+
+    return arrays, mapped(given, take)
+
+
+class Replay:
+    """One recorded step: its plan, and what to do before and after each run.
+
+    layout   how the inputs are nested, with Refs for arrays; None if each input is one array
+    form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
+    """
+
+    def __init__(self, f: Callable[..., Any], arrays: list[Array], layout: Any) -> None:
+        self.layout = layout
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             self._record(f, arrays)
 
     def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
         recorder = StepRecorder()
         slots = recorder.inputs_of(f, arrays)
+        inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
         variables = outside_variables(f)
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
             with recorder.watching():
-                result = f(*slots)
+                result = f(*inputs, **keywords)
             for node in recorder.leaves.values():
                 if node.grad is not None:
                     recorder.show(node)
@@ -139,13 +170,21 @@ class Replay:
                 node.grad = None
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
-        # What the step returns: a tuple or list of tensors, one tensor, or None.
-        self.container = type(result) if isinstance(result, (tuple, list)) else None
-        results = result if self.container else [r for r in [result] if r is not None]
-        outputs = [recorder.number(r) for r in [*results, *assigned]] + [
-            i for _, i in recorder.shown
-        ]
+        results: list[Any] = []
+
+        def take(part: Any) -> Any:
+            if not isinstance(part, (*VALUES, ndarray)):
+                return part
+            results.append(part)
+            return Ref(len(results) - 1)
+
+        self.form = mapped(result, take)
+        self.is_one = self.form == Ref(0)
+        plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
+        self.container = type(result) if plain else None
         self.count = len(results)
+        shown = [i for _, i in recorder.shown]
+        outputs = [recorder.number(r) for r in [*results, *assigned]] + shown
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.shown = [node for node, _ in recorder.shown]
         self.after = recorder.after
@@ -161,9 +200,9 @@ class Replay:
         """For each module: is it in training mode now?"""
         return [m.training for m in self.modules]
 
-    def fits(self, arrays: list[Array]) -> bool:
-        """Do these inputs have the recorded shapes and dtypes?"""
-        alike = list(map(shape_of, arrays)) == self.shapes
+    def fits(self, arrays: list[Array], layout: Any) -> bool:
+        """Do these inputs have the recorded shapes and dtypes, nested in the same way?"""
+        alike = list(map(shape_of, arrays)) == self.shapes and layout == self.layout
         return alike and list(map(dtype_of, arrays)) == self.dtypes
 
     def __call__(self, arrays: list[Array]) -> Any:
@@ -190,9 +229,11 @@ class Replay:
         for act in self.after:
             act()
         tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[:n]]
+        if self.is_one:
+            return tensors[0]
         if self.container is not None:
             return self.container(tensors)
-        return tensors[0] if tensors else None
+        return resolved(self.form, tensors.__getitem__)
 
 
 def outside_variables(f: Callable[..., Any]) -> dict[str, Any]:
@@ -207,8 +248,8 @@ def outside_variables(f: Callable[..., Any]) -> dict[str, Any]:
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
     """Record the function on its first call, and replay it from then on.
 
-    f         takes tensors (or arrays), returns a tensor, several, or None. It may call
-              backward() and step optimizers; see the top of this module
+    f         takes tensors, arrays and numbers, also in tuples, lists and dicts, and returns the same, or None.
+              It may call backward() and step optimizers; see the top of this module
     returns   a function with the same arguments; .source() is the source it runs, .program the program
 
     Shapes and dtypes may differ between calls: there is one program for each combination. All other
