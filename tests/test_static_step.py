@@ -1,5 +1,7 @@
 """Whole training steps as programs: compile."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -1119,3 +1121,32 @@ def test_inputs_and_results_may_be_nested_and_named():
     assert masked["parts"][0].tolist() == [1.5, 0.0]
     assert step(batch, scale=2.0)["sum"].item() == 4
     assert len(recorded) == 2 and len(step.programs) == 2
+
+
+@pytest.mark.parametrize("draw", [lambda: np.random.rand(), lambda: random.random()])
+def test_random_numbers_of_numpy_and_python_are_refused_in_a_step(draw):
+    with pytest.raises(ProgramError, match="random numbers of NumPy or Python"):
+        static.compile(lambda x: x * draw())(minigrad.ones(2))
+
+
+def test_a_flag_that_a_step_changes_is_refused():
+    """As in a layer that sets its scale from the first batch."""
+
+    class FromFirstBatch(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.is_set = nn.Parameter(minigrad.ones(2)), False
+
+        def forward(self, x):
+            if not self.is_set:
+                self.scale.data = x.data.std(0)
+                self.is_set = True
+            return x * self.scale
+
+    layer, x = FromFirstBatch(), minigrad.arange(6.0).view(3, 2)
+    step = static.compile(layer)
+    with pytest.raises(ProgramError, match="changes FromFirstBatch.is_set from False to True"):
+        step(x)
+    layer.is_set = False
+    layer(x)
+    assert_close(step(x + 1), layer(x + 1).detach())

@@ -191,6 +191,22 @@ class StepRecorder(ProgramRecorder):
                 self.over(before, ops.clone, value)
         return results
 
+    def check_flags(self) -> None:
+        """Raise ProgramError if the step changes a flag of a module: the next run would take another path."""
+        for module, name, before in self.assigned.values():
+            value = module.__dict__.get(name)
+            if (
+                isinstance(value, bool)
+                and value is not before
+                and name != "training"
+                and before is not None
+            ):
+                raise ProgramError(
+                    f"the step changes {type(module).__name__}.{name} from {before} to {value}, so the next run would "
+                    "take another path, but a program has one. To fix it, call the function once before it is "
+                    "compiled, or set this outside of it."
+                )
+
     def check_reads(self) -> None:
         """Raise ProgramError if Python code has read a tensor that the step changes: it would keep its first value."""
         written = {id(t) for t in self.written}
@@ -203,7 +219,7 @@ class StepRecorder(ProgramRecorder):
                     "tensor itself, or read and change it outside of the compiled function."
                 )
 
-    def check_variables(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+    def check_variables(self, before: dict[str, object], after: dict[str, object]) -> None:
         """Raise ProgramError if the step assigns a variable from outside that it reads, as in  h = cell(x, h)."""
         for name, value in after.items():
             old = before.get(name)

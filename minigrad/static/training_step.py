@@ -33,6 +33,7 @@ Read step_recorder.py, optimizer_steps.py and codegen.py first.
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from operator import attrgetter
@@ -72,7 +73,7 @@ class Compiled:
     def __call__(self, *inputs: object, **keywords: object) -> Any:
         layout = None
         if keywords or not NESTED.isdisjoint(map(type, inputs)):
-            arrays, layout = taken_apart((inputs, keywords))
+            arrays, layout = taken_apart((inputs, keywords), as_input)
         else:
             arrays = [
                 x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
@@ -88,7 +89,7 @@ class Compiled:
         return result
 
     def _replay_for(
-        self, arrays: list[Array], layout: Any, stale: "Replay | None" = None
+        self, arrays: list[Array], layout: object, stale: "Replay | None" = None
     ) -> "Replay":
         """The replay for these inputs and the current training modes; recorded if there is none."""
         fitting = [r for r in self.programs if r.fits(arrays, layout)]
@@ -116,21 +117,34 @@ class Compiled:
         return self._plan.program
 
 
-def taken_apart(given: Any) -> tuple[list[Any], Any]:
-    """The arrays in nested tuples, lists and dicts, and the same with a Ref in place of each array.
+def taken_apart(given: object, as_leaf: Callable[[object], object]) -> tuple[list[Any], Any]:
+    """The leaves of nested tuples, lists and dicts, and the same with a Ref in place of each leaf.
 
-    >>> taken_apart([minigrad.ones(2), {"mask": None}])
+    as_leaf   what to keep of a part, or None if the part stays where it is
+
+    >>> taken_apart([minigrad.ones(2), {"mask": None}], as_input)
     ([array([1., 1.], dtype=float32)], [Ref(number=0), {'mask': None}])
     """
-    arrays: list[Any] = []
+    leaves: list[object] = []
 
-    def take(part: Any) -> Any:
-        if part is None or isinstance(part, str):
+    def take(part: object) -> object:
+        leaf = as_leaf(part)
+        if leaf is None:
             return part
-        arrays.append(as_example(part))
-        return Ref(len(arrays) - 1)
+        leaves.append(leaf)
+        return Ref(len(leaves) - 1)
 
-    return arrays, mapped(given, take)
+    return leaves, mapped(given, take)
+
+
+def as_input(part: object) -> object:
+    """The array of an input; None for None and for text, on which a program may depend."""
+    return None if part is None or isinstance(part, str) else as_example(part)
+
+
+def as_result(part: object) -> object:
+    """A tensor or array that a step returns; None for anything else, which is the same in each run."""
+    return part if isinstance(part, (*VALUES, ndarray)) else None
 
 
 class Replay:
@@ -140,7 +154,7 @@ class Replay:
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
     """
 
-    def __init__(self, f: Callable[..., Any], arrays: list[Array], layout: Any) -> None:
+    def __init__(self, f: Callable[..., Any], arrays: list[Array], layout: object) -> None:
         self.layout = layout
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             self._record(f, arrays)
@@ -149,7 +163,7 @@ class Replay:
         recorder = StepRecorder()
         slots = recorder.inputs_of(f, arrays)
         inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
-        variables = outside_variables(f)
+        variables, generators = outside_variables(f), other_generators()
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
@@ -160,8 +174,14 @@ class Replay:
                     recorder.show(node)
             self.assigned = recorder.keep_attributes()
             recorder.write_replaced()
+            recorder.check_flags()
             recorder.check_reads()
             recorder.check_variables(variables, outside_variables(f))
+            if other_generators() != generators:
+                raise ProgramError(
+                    "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
+                    "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
+                )
             assigned = [getattr(module, name) for module, name in self.assigned]
         finally:
             replacement.step = before
@@ -170,23 +190,7 @@ class Replay:
                 node.grad = None
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
-        results: list[Any] = []
-
-        def take(part: Any) -> Any:
-            if not isinstance(part, (*VALUES, ndarray)):
-                return part
-            results.append(part)
-            return Ref(len(results) - 1)
-
-        self.form = mapped(result, take)
-        self.is_one = self.form == Ref(0)
-        plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
-        self.container = type(result) if plain else None
-        self.count = len(results)
-        shown = [i for _, i in recorder.shown]
-        outputs = [recorder.number(r) for r in [*results, *assigned]] + shown
-        self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
-        self.shown = [node for node, _ in recorder.shown]
+        self._return(recorder, result, assigned)
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
         self.shapes = [tuple(a.shape) for a in arrays]
@@ -196,11 +200,23 @@ class Replay:
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
+    def _return(self, recorder: StepRecorder, result: object, assigned: list[Any]) -> None:
+        """Make the plan, which returns the results, then the attributes of modules, then the gradients."""
+        results, self.form = taken_apart(result, as_result)
+        self.is_one = self.form == Ref(0)
+        plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
+        self.container: Any = type(result) if plain else None
+        self.count = len(results)
+        shown = [i for _, i in recorder.shown]
+        outputs = [recorder.number(r) for r in [*results, *assigned]] + shown
+        self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
+        self.shown = [node for node, _ in recorder.shown]
+
     def trains(self) -> list[bool]:
         """For each module: is it in training mode now?"""
         return [m.training for m in self.modules]
 
-    def fits(self, arrays: list[Array], layout: Any) -> bool:
+    def fits(self, arrays: list[Array], layout: object) -> bool:
         """Do these inputs have the recorded shapes and dtypes, nested in the same way?"""
         alike = list(map(shape_of, arrays)) == self.shapes and layout == self.layout
         return alike and list(map(dtype_of, arrays)) == self.dtypes
@@ -236,13 +252,24 @@ class Replay:
         return resolved(self.form, tensors.__getitem__)
 
 
-def outside_variables(f: Callable[..., Any]) -> dict[str, Any]:
+def outside_variables(f: Callable[..., object]) -> dict[str, object]:
     """The values of the variables outside of a function that its code names."""
     try:
         found = inspect.getclosurevars(inspect.unwrap(f))
     except (TypeError, ValueError):  # not a Python function; or one of them has no value yet
         return {}
     return {**found.globals, **found.nonlocals}
+
+
+def other_generators() -> list[object]:
+    """The states of the global generators of NumPy and Python, if they are loaded."""
+    states: list[object] = []
+    if "numpy.random" in sys.modules:
+        _, keys, *rest = np.random.get_state()
+        states += [keys.tolist(), rest]  # type: ignore[attr-defined]  # legacy=True gives a tuple
+    if "random" in sys.modules:
+        states.append(sys.modules["random"].getstate())
+    return states
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
