@@ -68,6 +68,13 @@ RIGHT = {
         (M, [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
         (M, [[0, 0, 1], [1, 0, 0], [0, 0, 0]]),
     ),
+    "attention, with its weights": (
+        lambda x, w: F.multi_head_attention_forward(
+            *[x[:, None]] * 3, 2, 1, w, None, None, None, False, 0.0, minigrad.eye(2), None
+        )[0],
+        (M, [*M, *M]),
+        (M[::-1], [*M, *M[::-1]]),
+    ),
     "max_unpool1d": (
         lambda x: F.max_unpool1d(*F.max_pool1d(x[None], 2, return_indices=True), 2),
         (V,),

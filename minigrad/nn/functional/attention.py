@@ -8,6 +8,7 @@ import numpy as np
 from minigrad.core.dtypes import Dtype
 from minigrad.core.shapes import surely
 from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods import ArrayMethods
 from minigrad.methods.functions import cat
 from minigrad.nn.functional.dropout import dropout
 from minigrad.nn.functional.images import pad
@@ -161,7 +162,7 @@ def _projected(
     """
     if weights is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    if isinstance(weights, Tensor):
+    if isinstance(weights, ArrayMethods):
         if together:
             return linear(inputs[0], weights, bias).chunk(3, -1)
         weights = weights.chunk(3)
