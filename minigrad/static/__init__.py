@@ -15,6 +15,7 @@ The modules are those of a small compiler:
     codegen         turns a program into plain NumPy source, which a plan runs
     step_recorder   records backward() and writes to memory outside of the program, too
     optimizer_steps the steps of optimizers as instructions
+    python_state    refuses what a step does in Python and a program would not do again
     training_step   compile: a whole training step as one program
     view            shows a program in the inspector
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.errors import user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
@@ -30,7 +29,6 @@ from minigrad.static.ir import (
     NumpyFunction,
     ProgramError,
     Settings,
-    parts_in,
     refs_in,
 )
 from minigrad.static.slots import Slot
@@ -179,7 +177,7 @@ class StepRecorder(ProgramRecorder):
             value = self.standing.get(id(value), value)
             if not isinstance(value, Slot) or value.index_ < 0:
                 continue
-            if id(before) not in self._known:
+            if not self.has_read(before):
                 results.append((module, name))
             elif before.shape != value.shape or before.dtype != value.dtype:
                 raise ProgramError(
@@ -190,46 +188,6 @@ class StepRecorder(ProgramRecorder):
             else:
                 self.over(before, ops.clone, value)
         return results
-
-    def check_flags(self) -> None:
-        """Raise ProgramError if the step changes a flag of a module: the next run would take another path."""
-        for module, name, before in self.assigned.values():
-            value = module.__dict__.get(name)
-            if (
-                isinstance(value, bool)
-                and value is not before
-                and name != "training"
-                and before is not None
-            ):
-                raise ProgramError(
-                    f"the step changes {type(module).__name__}.{name} from {before} to {value}, so the next run would "
-                    "take another path, but a program has one. To fix it, call the function once before it is "
-                    "compiled, or set this outside of it."
-                )
-
-    def check_reads(self) -> None:
-        """Raise ProgramError if Python code has read a tensor that the step changes: it would keep its first value."""
-        written = {id(t) for t in self.written}
-        for tensor in self.read.values():
-            if id(self.whole_of(tensor)) in written:
-                name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
-                raise ProgramError(
-                    f"the step reads the values of {name} as Python numbers (item(), int(x), numpy() or bool(x)), and "
-                    "then changes them, but a program uses the same numbers in each run. To fix it, compute with the "
-                    "tensor itself, or read and change it outside of the compiled function."
-                )
-
-    def check_variables(self, before: dict[str, object], after: dict[str, object]) -> None:
-        """Raise ProgramError if the step assigns a variable from outside that it reads, as in  h = cell(x, h)."""
-        for name, value in after.items():
-            old = before.get(name)
-            assigned = value is not old and any(isinstance(part, Slot) for part in parts_in(value))
-            if assigned and any(id(part) in self._known for part in parts_in(old)):
-                raise ProgramError(
-                    f"the step reads the variable {name} from outside, and assigns it. The next run would read the "
-                    "same values again. To fix it, make it an argument and a result of the step, an attribute of a "
-                    f"module, or write  {name}.copy_(...)  inside a no_grad block."
-                )
 
     def replace_outside(self, tensor: Tensor, value: Any) -> None:
         """Record  x.data = value: the old memory keeps its values until the run ends."""

@@ -185,9 +185,7 @@ class ProgramRecorder:
         self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
-        self.renewed: dict[
-            int, int
-        ] = {}  # value of x before x.data = y -> its value when recording began
+        self.renewed: dict[int, int] = {}  # value of x before x.data = y -> its first value
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
@@ -377,6 +375,10 @@ class ProgramRecorder:
             and any(x in self._live for x in line.operands)
         )
         (self._live.add if passes else self._live.discard)(i)
+
+    def has_read(self, tensor: object) -> bool:
+        """Does the program use the values of this tensor?"""
+        return id(tensor) in self._known
 
     def is_live(self, i: int) -> bool:
         """Can a gradient flow from this value to an input or a captured tensor?"""

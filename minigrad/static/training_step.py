@@ -32,8 +32,6 @@ Read step_recorder.py, optimizer_steps.py and codegen.py first.
 """
 
 import functools
-import inspect
-import sys
 import threading
 from collections.abc import Callable
 from operator import attrgetter
@@ -47,6 +45,7 @@ from minigrad.optim.optimizer import replacement
 from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
+from minigrad.static.python_state import PythonState
 from minigrad.static.slots import VALUES
 from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import as_example, check_function
@@ -163,7 +162,7 @@ class Replay:
         recorder = StepRecorder()
         slots = recorder.inputs_of(f, arrays)
         inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
-        variables, generators = outside_variables(f), other_generators()
+        python = PythonState(f)
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
@@ -174,14 +173,7 @@ class Replay:
                     recorder.show(node)
             self.assigned = recorder.keep_attributes()
             recorder.write_replaced()
-            recorder.check_flags()
-            recorder.check_reads()
-            recorder.check_variables(variables, outside_variables(f))
-            if other_generators() != generators:
-                raise ProgramError(
-                    "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
-                    "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
-                )
+            python.check(recorder)
             assigned = [getattr(module, name) for module, name in self.assigned]
         finally:
             replacement.step = before
@@ -250,26 +242,6 @@ class Replay:
         if self.container is not None:
             return self.container(tensors)
         return resolved(self.form, tensors.__getitem__)
-
-
-def outside_variables(f: Callable[..., object]) -> dict[str, object]:
-    """The values of the variables outside of a function that its code names."""
-    try:
-        found = inspect.getclosurevars(inspect.unwrap(f))
-    except (TypeError, ValueError):  # not a Python function; or one of them has no value yet
-        return {}
-    return {**found.globals, **found.nonlocals}
-
-
-def other_generators() -> list[object]:
-    """The states of the global generators of NumPy and Python, if they are loaded."""
-    states: list[object] = []
-    if "numpy.random" in sys.modules:
-        _, keys, *rest = np.random.get_state()
-        states += [keys.tolist(), rest]  # type: ignore[attr-defined]  # legacy=True gives a tuple
-    if "random" in sys.modules:
-        states.append(sys.modules["random"].getstate())
-    return states
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
