@@ -1055,8 +1055,14 @@ def test_a_number_that_a_step_reads_and_then_changes_is_refused(ask):
         place[0] = (k + 2) % 4
         return queue.sum()
 
-    with pytest.raises(ProgramError, match=r"reads the values of .* as Python numbers"):
+    with pytest.raises(ProgramError, match=r"reads its values as Python numbers"):
         step(minigrad.ones(2))
+
+
+def test_a_cumulative_average_of_batches_is_refused_in_a_step():
+    layer = nn.BatchNorm1d(2, momentum=None)  # divides by the number of batches so far
+    with pytest.raises(ProgramError, match="reads its values as Python numbers"):
+        static.compile(layer)(minigrad.ones(3, 2))
 
 
 def test_jacobian_of_a_value_of_a_program_says_what_to_write():

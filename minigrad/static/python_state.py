@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minigrad.core.errors import user_names
 from minigrad.static.ir import ProgramError, parts_in
 from minigrad.static.slots import Slot
 from minigrad.static.step_recorder import StepRecorder
@@ -31,7 +30,7 @@ class PythonState:
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         _check_flags(recorder)
-        _check_numbers(recorder)
+        recorder.check_numbers()
         self._check_variables(recorder)
         if _generators() != self.generators:
             raise ProgramError(
@@ -80,16 +79,4 @@ def _check_flags(recorder: StepRecorder) -> None:
                 f"the step changes {type(module).__name__}.{name} from {before} to {value}, so the next run would "
                 "take another path, but a program has one. To fix it, call the function once before it is "
                 "compiled, or set this outside of it."
-            )
-
-
-def _check_numbers(recorder: StepRecorder) -> None:
-    written = {id(t) for t in recorder.written}
-    for tensor in recorder.read.values():
-        if id(recorder.whole_of(tensor)) in written:
-            name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
-            raise ProgramError(
-                f"the step reads the values of {name} as Python numbers (item(), int(x), numpy() or bool(x)), and "
-                "then changes them, but a program uses the same numbers in each run. To fix it, compute with the "
-                "tensor itself, or read and change it outside of the compiled function."
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.errors import user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
@@ -95,6 +96,23 @@ class StepRecorder(ProgramRecorder):
         if hooked:
             hooked.depart((), g, node, tensors=True)
         self.leaves[id(node)] = node
+
+    def note_read(self, tensor: Tensor) -> None:
+        """Note that Python code reads a tensor. Raises ProgramError if the step changes it, before or after."""
+        super().note_read(tensor)
+        self.check_numbers()
+
+    def check_numbers(self) -> None:
+        """Raise ProgramError if Python code has read a tensor that the step changes."""
+        written = {id(t) for t in self.written}
+        for tensor in self.read.values():
+            if id(self.whole_of(tensor)) in written:
+                name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
+                raise ProgramError(
+                    f"the step changes {name}, and reads its values as Python numbers (item(), int(x), numpy() or "
+                    "bool(x)), but a program uses the same numbers in each run. To fix it, compute with the tensor "
+                    "itself, or read and change it outside of the compiled function."
+                )
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
         """As in ProgramRecorder. Raises ProgramError if an operand has been overwritten."""

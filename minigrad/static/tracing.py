@@ -94,7 +94,7 @@ class TracingObserver(modes.Observer):
 
     def read(self, tensor: Tensor) -> None:
         """Note a tensor whose values the function uses as numbers, which are the same in each run."""
-        self.recorder.read[id(tensor)] = tensor
+        self.recorder.note_read(tensor)
 
     def assigned(self, module: Module, name: str) -> None:
         """Note an attribute of a module that the function assigns, and what it was before."""
@@ -375,6 +375,10 @@ class ProgramRecorder:
             and any(x in self._live for x in line.operands)
         )
         (self._live.add if passes else self._live.discard)(i)
+
+    def note_read(self, tensor: Tensor) -> None:
+        """Note that Python code reads the values of a tensor."""
+        self.read[id(tensor)] = tensor
 
     def has_read(self, tensor: object) -> bool:
         """Does the program use the values of this tensor?"""
