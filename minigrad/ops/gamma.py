@@ -18,7 +18,7 @@ import numpy as np
 
 from minigrad.core.op import elementwise
 from minigrad.ops.elementwise import into
-from minigrad.ops.special import erf, erfc, horner, in_pieces
+from minigrad.ops.special import Polynomial, erf, erfc, in_pieces
 
 LARGEST = 2.5599833278516383e305  # above this, lgamma overflows
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
@@ -72,7 +72,7 @@ def _digamma_above(y):
     rest = np.add.reduce(1 / np.add.outer(STEPS, y))
     y = y + 8
     s = 1 / (y * y)
-    return np.log(y) - 0.5 / y - rest - s * horner(DIGAMMA_SERIES, s)
+    return np.log(y) - 0.5 / y - rest - s * DIGAMMA_SERIES(s)
 
 
 digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
@@ -102,19 +102,19 @@ def _zeta(s, y):
     terms = 16 + int(min(1000, -min(y.min(initial=0), 0)))
     first = np.add.reduce((1 / np.add.outer(np.arange(float(terms)), y)) ** s)
     r = 1 / (y + terms)
-    return first + r ** (s - 1) * (1 / (s - 1) + r * (0.5 + r * horner(_series_of_zeta(s), r * r)))
+    return first + r ** (s - 1) * (1 / (s - 1) + r * (0.5 + r * _series_of_zeta(s)(r * r)))
 
 
 @lru_cache(maxsize=64)
 def _series_of_zeta(s):
-    """The coefficients of the Euler-Maclaurin series, highest power first."""
+    """The polynomial of the Euler-Maclaurin series."""
     each = enumerate(BERNOULLI, 1)
-    return tuple(b * math.prod(range(s, s + 2 * k - 1)) / math.factorial(2 * k) for k, b in each)[::-1]
+    return Polynomial([b * math.prod(range(s, s + 2 * k - 1)) / math.factorial(2 * k) for k, b in each][::-1])
 
 
 STEPS = np.arange(8.0)
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2, B4, ..., B14
-DIGAMMA_SERIES = tuple(b / (2 * k) for k, b in enumerate(BERNOULLI, 1))[::-1]  # highest power first
+DIGAMMA_SERIES = Polynomial([b / (2 * k) for k, b in enumerate(BERNOULLI, 1)][::-1])
 
 polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
 
@@ -138,9 +138,9 @@ def erfinv(x, *, out=None):
     if not largest < 1:
         a = np.where(size < 1, size, 0)
     w = -np.log((1 - a) * (1 + a))
-    z = a * horner(ERFINV_NEAR, w - 2.5)
+    z = a * ERFINV_NEAR(w - 2.5)
     if not largest < 0.996:
-        z = np.where(w < 5, z, a * horner(ERFINV_FAR, np.sqrt(w) - 3))
+        z = np.where(w < 5, z, a * ERFINV_FAR(np.sqrt(w) - 3))
     if x.dtype == np.float64:
         # Near 1, erf(z) - a would lose digits that erfc keeps.
         wrong = np.where(a < 0.5, erf.forward(z) - a, (1 - a) - erfc.forward(z))
@@ -151,15 +151,15 @@ def erfinv(x, *, out=None):
     return into(out, np.copysign(z, y).astype(x.dtype))
 
 
-ERFINV_NEAR = (
+ERFINV_NEAR = Polynomial([
     3.355461493e-10, -8.772804769e-09, 1.803712684e-08, 4.658918512e-07, -3.434611431e-06,
     -4.961910793e-06, 0.000218282631, -0.001252744662, -0.004177339405, 0.2466402876, 1.501409354,
-)  # fmt: skip
-ERFINV_FAR = (
+])  # fmt: skip
+ERFINV_FAR = Polynomial([
     6.598831876e-08, -1.383960047e-06, 1.237108865e-05, -6.084701542e-05, 0.0001725614202,
     -0.0002352106144, -0.0001551009974, 0.001456520173, -0.003546337645, 0.005691005915,
     -0.007647150532, 0.009445024533, 1.001675487, 2.832976809,
-)  # fmt: skip
+])  # fmt: skip
 
 erfinv.vjp(x=lambda g, z: g * (np.exp(z * z) * SQRT_PI_OVER_2))
 
