@@ -357,6 +357,7 @@ sample(ops.scatter, normal(3, 4), normal(2, 2, seed=1), index=np.array([[0, 1], 
 sample(ops.scatter, normal(3, 4), normal(seed=1), index=np.array([[3, 0], [1, 2]]), axis=1)
 sample(ops.index_select, normal(3, 4), index=np.array([2, 0, 2]), axis=0)
 sample(ops.index_select, normal(3, 4), index=np.array([1, 1]), axis=1)
+sample(ops.index_select, normal(2, 3, 4), index=np.array([[11, 0, 0]]), axis=1)
 sample(ops.masked_fill, normal(2, 3), normal(seed=1), mask=np.array([True, False, True]))
 sample(ops.masked_fill, normal(2, 3), normal(seed=1), mask=np.zeros((2, 3), bool))
 
@@ -427,8 +428,9 @@ for x, settings in [
     sample(ops.window_sum, x, **settings)
     z = ops.window_sum.forward(x, **settings)
     sample(ops.window_spread, z, **settings | {"shape": x.shape[-2:]})
-for axis in range(3):
-    sample(ops.resample, normal(2, 4, 3), matrix=normal((2, 4, 3)[axis], 5), axis=axis)
+sample(ops.resample, normal(2, 4, 3), matrices=(normal(3, 5),))
+sample(ops.resample, normal(2, 4, 3), matrices=(normal(4, 2), normal(3, 5)))
+sample(ops.resample, normal(2, 4, 3), matrices=(normal(2, 5), None, None))
 
 # recurrent networks
 gates, cell = fraction(3, 8), normal(3, 2)

@@ -405,23 +405,37 @@ window_spread.vjp(x=lambda g, x_shape, kernel_size, stride, padding, count:
 
 
 @linear()
-def resample(x, *, matrix, axis):
-    """z[j] = the sum over i of matrix[i, j] * x[i], along axis        dL/dx = the same for g and the transposed matrix
+def resample(x, *, matrices):
+    """z[j, l] = the sum of x[i, k] * matrices[0][i, j] * matrices[1][k, l]        dL/dx = the same for g and the transposed matrices
 
-    Each entry of z depends on only a few entries of x, because most of the matrix is 0. So an infinity or
+    There is a matrix for each of the last axes of x; None leaves an axis as it is.
+
+    Each entry of z depends on only a few entries of x, because most of a matrix is 0. So an infinity or
     NaN must not spread to all of z, although 0 * inf is NaN in a matrix product.
     """
-    matrix = matrix.astype(x.dtype)
-    shape = (*x.shape[:axis], matrix.shape[1], *x.shape[axis + 1 :])
-    if axis == x.ndim - 1:
-        z = x @ matrix
-    else:
-        z = np.reshape(matrix.T @ np.reshape(x, (*x.shape[:axis], x.shape[axis], math.prod(shape[axis + 1 :]))), shape)
-    if not np.isfinite(np.add.reduce(z, axis=None)):
-        for j, column in enumerate(matrix.T):
-            (used,) = column.nonzero()
-            z[(slice(None),) * axis + (j,)] = np.tensordot(x.take(used, axis), column[used], (axis, 0))
+    z = _resampled(x, matrices, _weighted)
+    return z if np.isfinite(np.add.reduce(z, axis=None)) else _resampled(x, matrices, _weighted_by_entry)
+
+
+def _resampled(z, matrices, weighted):
+    for axis in range(-len(matrices), 0):
+        if matrices[axis] is not None:
+            z = weighted(z, matrices[axis].astype(z.dtype), z.ndim + axis)
     return z
 
 
-resample.vjp(x=lambda g, matrix, axis: resample(g, matrix=matrix.T, axis=axis))
+def _weighted(x, matrix, axis):
+    """x times the matrix, along axis."""
+    if axis == x.ndim - 1:
+        return (x.reshape(math.prod(x.shape[:-1]), len(matrix)) @ matrix).reshape(*x.shape[:-1], matrix.shape[1])
+    shape = (*x.shape[:axis], matrix.shape[1], *x.shape[axis + 1 :])
+    return (matrix.T @ x.reshape(*x.shape[: axis + 1], math.prod(shape[axis + 1 :]))).reshape(shape)
+
+
+def _weighted_by_entry(x, matrix, axis):
+    """The same, without the products with 0."""
+    columns = [(column.nonzero()[0], column) for column in matrix.T]
+    return np.stack([np.tensordot(x.take(used, axis), column[used], (axis, 0)) for used, column in columns], axis)
+
+
+resample.vjp(x=lambda g, matrices: resample(g, matrices=tuple(None if m is None else m.T for m in matrices)))

@@ -8,6 +8,7 @@ kind of pair along one axis.
 Indices are settings, not inputs, because they have no gradient.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -95,13 +96,13 @@ def add_at(z, index, x):
             np.add.at(z, index, x)
             return
         positions = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
-        x = x if np.shape(x) == positions.shape else np.broadcast_to(x, positions.shape)
-        np.add.at(z.reshape(-1), positions.reshape(-1), np.reshape(x, -1))
+        x = x if x.shape == positions.shape else np.broadcast_to(x, positions.shape)
+        np.add.at(z.reshape(-1), positions.reshape(-1), x.reshape(-1))
     elif rows.dtype.kind == "b":
         z[rows] += x  # in a mask, no position occurs twice
     else:
         shape = (*rows.shape, *z.shape[1:])
-        add_rows(z, rows, x if np.shape(x) == shape else np.broadcast_to(x, shape))
+        add_rows(z, rows, x if x.shape == shape else np.broadcast_to(x, shape))
 
 
 # ------------------------------------------------------------------------- as_strided
@@ -258,12 +259,24 @@ scatter.jvp(lambda x_dot, y_dot, x, y, index, axis:
 
 @linear()
 def index_select(x, *, index, axis):
-    """z = the entries x[index] along axis        dL/dx = zeros like x, with g added at index"""
-    return x.take(index, axis)
+    """z = the entries x[index] along axis        dL/dx = zeros like x, with g added at index
+
+    An index with n axes counts the entries of n axes of x, from `axis` on, as if they were one.
+    """
+    return (x if index.ndim == 1 else x.reshape(_merged(x.shape, axis, index.ndim))).take(index, axis)
 
 
-index_select.vjp(x=lambda g, x_shape, index, axis:
-                     put_zeros(g, index=(slice(None),) * axis + (index,), shape=x_shape))
+def _merged(shape, axis, n):
+    """The shape with n axes, from `axis` on, merged into one."""
+    return (*shape[:axis], math.prod(shape[axis : axis + n]), *shape[axis + n :])
+
+
+def _index_select_dx(g, x_shape, index, axis):
+    d = put_zeros(g, index=(WHOLE_AXIS,) * axis + (index,), shape=_merged(x_shape, axis, index.ndim))
+    return d if index.ndim == 1 else np.reshape(d, x_shape)
+
+
+index_select.vjp(x=_index_select_dx)
 
 
 # ---------------------------------------------------------------------- masks, and writing

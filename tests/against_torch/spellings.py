@@ -85,6 +85,12 @@ def pad(m: Any, x: Any, widths: Any, value: float = 0) -> Any:
     return m.nn.functional.pad(x, [n for pair in widths[::-1] for n in pair], value=value)
 
 
+def resample(m: Any, x: Any, matrices: Any) -> Any:
+    for axis, matrix in enumerate(matrices, x.ndim - len(matrices)):
+        x = x if matrix is None else (x.movedim(axis, -1) @ tensor(m, matrix)).movedim(-1, axis)
+    return x
+
+
 def binary_cross_entropy(m: Any, x: Any, y: Any, reduction: str = "mean") -> Any:
     x, y = m.broadcast_tensors(x, y)
     return m.nn.functional.binary_cross_entropy(x, y, reduction=reduction)
@@ -122,7 +128,7 @@ SPELLINGS: dict[str, Any] = {
     "scatter_extreme": lambda m, x, y, index, axis, largest: m.scatter_reduce(
         x, axis, tensor(m, index), y.expand(index.shape), "amax" if largest else "amin"),
     "scatter_mul": lambda m, x, y, index, axis: m.scatter_reduce(x, axis, tensor(m, index), y.expand(index.shape), "prod"),
-    "index_select": lambda m, x, index, axis: m.index_select(x, axis, tensor(m, index)),
+    "index_select": lambda m, x, index, axis: (x if index.ndim == 1 else x.flatten(axis)).index_select(axis, tensor(m, index.ravel())).reshape(*x.shape[:axis], *index.shape, *x.shape[axis + index.ndim:]),
     "masked_fill": lambda m, x, y, mask: m.masked_fill(x, tensor(m, mask), y),
     # reductions
     "max": lambda m, x, at, axis, keepdims=False: m.max(x, axis, keepdims)[0],
@@ -164,7 +170,7 @@ SPELLINGS: dict[str, Any] = {
     "max_pool2d": lambda m, x, kernel_size, stride, padding, dilation, shape: m.nn.functional.max_pool2d(margin(m, x, padding, -np.inf), kernel_size, stride, 0, dilation),
     "rounded_div": lambda m, x, y, rounding_mode: m.div(x, y, rounding_mode=rounding_mode),
     "window_sum": lambda m, x, kernel_size, stride, padding, shape: m.nn.functional.avg_pool2d(margin(m, x, padding), kernel_size, stride, divisor_override=1),
-    "resample": lambda m, x, matrix, axis: (x.movedim(axis, -1) @ tensor(m, matrix)).movedim(-1, axis),
+    "resample": resample,
 }  # fmt: skip
 
 # Ops that are there to be another op's rule: users of neither library write them.

@@ -32,86 +32,86 @@ def pad(
     >>> pad(minigrad.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
-    pad = as_ints(pad, "pad")
-    if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(pad) > 2 * input.ndim:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(pad)} and input of dimension {input.ndim}"
-        )
-    pairs = list(zip(pad[::2], pad[1::2], strict=True))
-    widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
-    if mode in NUMPY_MODES and len(pairs) not in (input.ndim - 1, input.ndim - 2):
-        raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. To fix it, with "
-            f'mode="{mode}" give a padding for all axes but the batch and the channels.'
-        )
-    sizes = [n + a + b for n, (a, b) in zip(input.array.shape, widths, strict=True)]
-    if min(sizes, default=0) < 0:
-        raise RuntimeError(
-            f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
-            "negative output size."
-        )
+    pad, shape = as_ints(pad, "pad"), input.array.shape
+    widths = _widths(shape, pad, mode)
     if mode == "constant":
         return ops.constant_pad_nd.apply(input, widths=widths, value=value or 0)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return _pad_with_entries(input, widths, mode, len(pad) // 2)
-
-
-def _pad_with_entries(
-    z: Tensor, widths: tuple[tuple[int, int], ...], mode: str, axes: int
-) -> Tensor:
-    """Pad with entries of the input itself, along one axis after the other."""
-    shape = z.array.shape
-    for axis, (a, b) in enumerate(widths):
-        if mode == "reflect" and (a or b) and max(a, b) >= shape[axis]:
-            raise RuntimeError(
-                "Padding size should be less than the corresponding input dimension, but got: "
-                f"padding ({a}, {b}) at dimension {axis} of input {list(shape)}"
-            )
-        if mode != "circular" and any(map(any, widths)) and 0 in shape[len(shape) - axes - 1 :]:
-            raise RuntimeError(
-                "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
-                f"but got: {list(shape)}"
-            )
-        if mode != "circular" and (a or b) and shape[axis] + a + b < 1:
-            raise RuntimeError(
-                f"input {list(shape)} is too small. Calculated output size at dimension {axis}: {shape[axis] + a + b}"
-            )
-        if mode == "circular" and max(a, b) > shape[axis]:
-            raise RuntimeError("Padding value causes wrapping around more than once.")
-        if a or b:
-            z = _select(z, axis, _padded_indices(mode, shape[axis], a, b))
-    if not any(map(any, widths)):
-        z = z.clone()  # programs write to what they have padded
+    axes = len(pad) // 2
+    if any(pad):
+        index = _padded_indices(mode, shape, widths, axes)
+        z: Tensor = ops.index_select.apply(input, index=index, axis=len(shape) - axes)
+    else:
+        z = input.clone()  # programs write to what they have padded
     if mode == "circular":
         return z
     name = "Reflection" if mode == "reflect" else "Replication"
     return named(z, f"{name}Pad{axes}DBackward0")
 
 
+Widths = tuple[tuple[int, int], ...]  # (before, after) for each axis
+
+
 @lru_cache(maxsize=256)
-def _padded_indices(mode: str, n: int, before: int, after: int) -> Array:
-    """The indices that pad an axis of size n. Negative padding crops it.
+def _widths(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> Widths:
+    """The padding of each axis of an input of this shape, in the order of the axes."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * len(shape):
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {len(shape)}"
+        )
+    pairs = list(zip(pad[::2], pad[1::2], strict=True))
+    widths = tuple([(0, 0)] * (len(shape) - len(pairs)) + pairs[::-1])
+    if mode in NUMPY_MODES and len(pairs) not in (len(shape) - 1, len(shape) - 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {len(shape)}D input tensor. To fix it, with "
+            f'mode="{mode}" give a padding for all axes but the batch and the channels.'
+        )
+    sizes = [n + a + b for n, (a, b) in zip(shape, widths, strict=True)]
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"The input size {list(shape)}, plus negative padding {list(pad)}, resulted in a "
+            "negative output size."
+        )
+    return widths
 
-    The array is cached: do not write to it.
+
+@lru_cache(maxsize=16)
+def _padded_indices(mode: str, shape: tuple[int, ...], widths: Widths, axes: int) -> Array:
+    """For each entry of a padded input, the index of an entry of the input, with its last axes flattened.
+
+    Negative padding crops the input. The array is cached: do not write to it.
     """
-    index = np.arange(n)
-    margins = (max(before, 0), max(after, 0))
-    if mode == "circular":  # crop first, then wrap around the remaining entries
-        left = index[max(-before, 0) : n - max(-after, 0)]
-        return np.pad(left, margins, NUMPY_MODES[mode])
-    padded = np.pad(index, margins, NUMPY_MODES[mode])
-    return padded[max(-before, 0) : len(padded) - max(-after, 0)]
-
-
-def _select(z: Tensor, axis: int, index: Array) -> Tensor:
-    """index_select, for indices that are known to be valid."""
-    return ops.index_select.apply(z, index=index, axis=axis)
+    places, first = [], len(shape) - axes
+    for axis, (n, (a, b)) in enumerate(zip(shape, widths, strict=True)):
+        if mode == "reflect" and (a or b) and max(a, b) >= n:
+            raise RuntimeError(
+                "Padding size should be less than the corresponding input dimension, but got: "
+                f"padding ({a}, {b}) at dimension {axis} of input {list(shape)}"
+            )
+        if mode != "circular" and 0 in shape[first - 1 :]:
+            raise RuntimeError(
+                "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
+                f"but got: {list(shape)}"
+            )
+        if mode != "circular" and (a or b) and n + a + b < 1:
+            raise RuntimeError(
+                f"input {list(shape)} is too small. Calculated output size at dimension {axis}: {n + a + b}"
+            )
+        if mode == "circular" and max(a, b) > n:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        margins, kept = (max(a, 0), max(b, 0)), slice(max(-a, 0), n - max(-b, 0))
+        if mode == "circular":  # crop first, then wrap around the remaining entries
+            places.append(np.pad(np.arange(n)[kept], margins, NUMPY_MODES[mode]))
+        else:
+            padded = np.pad(np.arange(n), margins, NUMPY_MODES[mode])
+            places.append(padded[kept.start : len(padded) - max(-b, 0)])
+    return np.ravel_multi_index(np.ix_(*places[first:]), shape[first:])
 
 
 # ------------------------------------------------------------------------ windows as columns

@@ -236,9 +236,9 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     if sizes == (1,) * axes:
         z, name = input.mean(tuple(range(-axes, 0)), keepdim=True), "MeanBackward1"
     else:
-        z, name = input, "AdaptiveAvgPool2DBackward0"
-        for axis, m in enumerate(sizes, input.ndim - axes):
-            z = ops.resample.apply(z, matrix=_means(z.shape[axis], m), axis=axis)
+        matrices = [_means(n, m) for n, m in zip(input.array.shape[-axes:], sizes, strict=True)]
+        z = ops.resample.apply(input, matrices=tuple(matrices))
+        name = "AdaptiveAvgPool2DBackward0"
     return named(z, name if axes == 2 else "SqueezeBackward1")
 
 

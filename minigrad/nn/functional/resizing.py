@@ -1,7 +1,7 @@
 """Resizing images: `interpolate`.
 
 A new entry is an old one (the "nearest" modes) or a weighted sum of old ones. The weights along an
-axis are a matrix, and an image is resized along one axis after the other (`ops.resample`).
+axis are a matrix, and an image is multiplied by one along each axis (`ops.resample`).
 
     linear, bilinear, trilinear   the two nearest entries; the weight falls linearly with the distance
     bicubic                       the four nearest; the weight is a cubic of the distance
@@ -61,23 +61,29 @@ def interpolate(
     # The sums of float16, and of the bytes of an image, are formed in float32.
     wide = input.dtype == np.float16 or input.dtype == np.uint8 and mode in AXES
     z = input.float() if wide else input
-    # From the last axis on: bytes are rounded after each axis, so the order matters.
-    for axis, m, factor in reversed([*zip(range(2, input.ndim), sizes, factors, strict=True)]):
-        n = z.shape[axis]
-        step = _step(n, m, factor, mode, axes, align, antialias)
-        if mode.startswith("nearest"):
-            at = _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0)
-            z = ops.index_select.apply(z, index=at, axis=axis)
-        elif mode == "area":
-            z = ops.resample.apply(z, matrix=_means(n, m), axis=axis)
-        else:
-            matrix = _weights(mode == "bicubic", n, m, step, align, antialias)
-            z = ops.resample.apply(z, matrix=matrix, axis=axis)
-            z = z.round().clamp(0, 255) if input.dtype == np.uint8 else z
+    old = input.array.shape[2:]
+    each = zip(old, sizes, factors, strict=True)
+    steps = tuple([_step(n, m, factor, mode, axes, align, antialias) for n, m, factor in each])
+    if mode.startswith("nearest"):
+        middle = 0.5 if mode == "nearest-exact" else 0.0
+        z = ops.index_select.apply(z, index=_nearest(old, sizes, steps, middle), axis=2)
+    elif wide and input.dtype == np.uint8:
+        z = _resampled_bytes(z, _matrices(old, sizes, steps, mode, align, antialias))
+    else:
+        matrices = _matrices(old, sizes, steps, mode, align, antialias)
+        z = ops.resample.apply(z, matrices=matrices)
     # PyTorch's names of the nodes, such as UpsampleNearestExact2DBackward0.
     kind = "AdaptiveAvgPool" if mode == "area" else f"Upsample{mode.title().replace('-', '')}"
     node = f"{kind}{axes}D{'Aa' if antialias else ''}Backward0"
     return named(z.to(input.dtype) if wide else z, node)
+
+
+def _resampled_bytes(z: Tensor, matrices: tuple[Array, ...]) -> Tensor:
+    """z times these matrices along its last axes, rounded to bytes after each axis, from the last one on."""
+    for k, matrix in reversed([*enumerate(matrices)]):
+        alone = (matrix, *(None,) * (len(matrices) - 1 - k))
+        z = ops.resample.apply(z, matrices=alone).round().clamp(0, 255)
+    return z
 
 
 def _new_sizes(
@@ -165,11 +171,31 @@ def _check(
         floats_only(f"upsample_{mode}{axes}d", input)
 
 
-@lru_cache(maxsize=256)
-def _nearest(n: int, m: int, step: float, middle: float) -> Array:
-    """For each of m new entries, the index of the nearest of n entries. The array is cached: do not write to it."""
-    at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
-    return np.minimum(at.astype(np.int64), n - 1)
+@lru_cache(maxsize=16)
+def _nearest(
+    old: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[float, ...], middle: float
+) -> Array:
+    """The index of the old entry nearest to each new one, in the flattened image. It is cached: do not write to it."""
+    places = []
+    for n, m, step in zip(old, sizes, steps, strict=True):
+        at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
+        places.append(np.minimum(at.astype(np.int64), n - 1))
+    return np.asarray(np.ravel_multi_index(np.ix_(*places), old))
+
+
+def _matrices(
+    old: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[float, ...], mode: str, align_corners: bool,
+    antialias: bool,
+) -> tuple[Array, ...]:  # fmt: skip
+    """For each axis, the matrix that maps old entries to new ones."""
+    if mode == "area":
+        return tuple([_means(n, m) for n, m in zip(old, sizes, strict=True)])
+    return tuple(
+        [
+            _weights(mode == "bicubic", n, m, step, align_corners, antialias)
+            for n, m, step in zip(old, sizes, steps, strict=True)
+        ]
+    )
 
 
 @lru_cache(maxsize=256)
