@@ -400,6 +400,7 @@ for reduction in ("mean", "sum", "none"):
 sample(ops.mse_loss, normal(2, 3), normal(2, 3, seed=1), reduction="none")
 sample(ops.standardize, normal(3, 4), axis=(1,), eps=1e-5)
 sample(ops.standardize, normal(2, 3, 2), axis=(0, 2), eps=0.1)
+sample(ops.scale_and_shift, normal(2, 3), normal(3, seed=1), normal(2, 1, seed=2))
 sample(ops.embedding, normal(4, 2), index=np.array([[0, 3, 3], [1, 0, 0]]))
 sample(ops.embedding, normal(4, 2), index=np.array([0, 3]))
 sample(ops.constant_pad_nd, normal(2, 3), widths=((0, 0), (1, 2)), value=3.0)

@@ -212,7 +212,7 @@ def test_a_tensor_without_axes_that_has_a_name_keeps_it():
         "y * 2",
         "y.detach()",
         "shift * rates[0]",
-        "mul#2 - mul#3",
+        "mul#1 - mul#2",
         "sub#1 + bias",
     ]
 

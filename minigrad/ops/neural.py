@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
+from minigrad.core.shapes import add_up
 from minigrad.core.sparse import RowSparse
 from minigrad.ops.elementwise import HALF, ZERO, into, keep, sigmoid, summed
 from minigrad.ops.indexing import put_zeros
@@ -23,7 +24,7 @@ from minigrad.ops.special import erf
 def leaky_relu(x, *, negative_slope=0.01, out=None):
     """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
     below = x * np.array(negative_slope, x.dtype)
-    return into(out, np.maximum(x, below) if 0 < negative_slope < 1 else np.where(x > 0, x, below))
+    return np.maximum(x, below, out=out) if 0 < negative_slope < 1 else into(out, np.where(x > 0, x, below))
 
 
 leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope))
@@ -231,22 +232,33 @@ def standardize(x, *, axis, eps):
     """
     if x.dtype == np.float16:
         return standardize.forward(x.astype(np.float32), axis=axis, eps=eps).astype(np.float16)
-    n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
-    d = x - summed(x, axis) / n
-    d /= np.sqrt(summed(d * d, axis) / n + x.dtype.type(eps))
+    n = np.array(max(1, math.prod([x.shape[i] for i in axis])), x.dtype)
+    d = x - add_up(x, axis, True) / n
+    d /= np.sqrt(add_up(d * d, axis, True) / n + np.array(eps, x.dtype))
     return d
 
 
 def _standardize_dx(g, x, x_shape, axis, eps):
     n = max(1, math.prod([x_shape[i] for i in axis]))
-    d = x - summed(x, axis) / n
-    deviation = np.sqrt(summed(d * d, axis) / n + eps)
-    z = d / deviation  # recomputed, because ReLU(inplace=True) may have overwritten the result
-    return (g - summed(g, axis) / n - z * (summed(g * z, axis) / n)) / deviation
+    d = x - summed(x, axis) / n  # recomputed, because ReLU(inplace=True) may have overwritten the result
+    variance = summed(d * d, axis) / n + eps
+    slope = summed(g * d, axis) / (n * variance)
+    return (g - summed(g, axis) / n - d * slope) / np.sqrt(variance)
 
 
 standardize.vjp(x=_standardize_dx)
 standardize.jvp(lambda x_dot, x, x_shape, axis, eps: _standardize_dx(x_dot, x, x_shape, axis, eps))
+
+
+@elementwise()
+def scale_and_shift(x, w, b, *, out=None):
+    """z = x * w + b        dz/dx = w        dz/dw = x        dz/db = 1"""
+    return np.add(x * w, b, out=out)
+
+
+scale_and_shift.vjp(x=lambda g, w: g * w,
+                    w=lambda g, x: g * x,
+                    b=lambda g: g)
 
 
 @linear()

@@ -422,7 +422,7 @@ def lerp(x, y, w, *, out=None):
     if w.ndim:
         z = np.where(np.abs(w) < 0.5, x + w * d, y - d * (1 - w))
     else:
-        z = x + w * d if np.abs(w) < 0.5 else y - d * (1 - w)
+        z = x + w * d if abs(w.item()) < 0.5 else y - d * (1 - w)
     return into(out, z)
 
 
@@ -438,8 +438,8 @@ def addcmul(x, a, b, *, value=1, out=None):
 
 
 addcmul.vjp(x=lambda g: g,
-            a=lambda g, b, value: g * (b * value),
-            b=lambda g, a, value: g * (a * value))
+            a=lambda g, b, value: g * (b if value == 1 else b * value),
+            b=lambda g, a, value: g * (a if value == 1 else a * value))
 
 
 @elementwise()

@@ -163,6 +163,7 @@ SPELLINGS: dict[str, Any] = {
     **{name: of_nn(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")},
     "binary_cross_entropy": binary_cross_entropy,
     "standardize": standardize,
+    "scale_and_shift": lambda m, x, w, b: x * w + b,
     "embedding": lambda m, x, index: m.nn.functional.embedding(tensor(m, index), x),
     "constant_pad_nd": pad,
     "convolution": convolution,

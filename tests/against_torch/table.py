@@ -121,6 +121,7 @@ def names_of(op: Op, written: dict[str, str]) -> str:
 EXTRA_NAMES = {
     "special_entr": "`special.entr`", "to": "`to`, `astype`, `type_as`, `float`, `long` and so on",
     "cat": "`cat`, `concat`, `hstack`, `vstack`", "stack": "`stack`", "where": "`where`", "einsum": "`einsum`",
+    "scale_and_shift": "`F.batch_norm`, `F.layer_norm`, `F.group_norm`, with weight and bias",
     "max_pool2d": "`F.max_pool2d`, `F.max_pool1d`", "window_sum": "`F.avg_pool2d`, `F.avg_pool1d`",
     "convolution": "`F.conv2d`, `F.conv1d`", "convolution_dx": "`F.conv_transpose2d`, `F.conv_transpose1d`",
     "linalg_vector_norm": "`norm`, `linalg.vector_norm`", "scatter_add": "`scatter_add`, `scatter_add_`, `index_add`",

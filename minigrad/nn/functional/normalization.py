@@ -38,10 +38,7 @@ def layer_norm(
     """
     axes = _last_axes(input, normalized_shape, weight, bias)
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
-    if weight is not None:
-        z = z * weight
-    z = z if bias is None else z + bias
-    return named(z.to(input.dtype), "NativeLayerNormBackward0")
+    return named(_scaled(z, input, weight, bias), "NativeLayerNormBackward0")
 
 
 def rms_norm(
@@ -135,7 +132,7 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
         mean, var = (ops.view.apply(x, shape=shape) for x in (running_mean, running_var))
         z = (input - mean) / (var + eps).sqrt()
-    z = _scaled(z, weight, bias, shape).to(input.dtype)
+    z = _scaled(z, input, weight, bias, shape)
     return named(z.contiguous(), "NativeBatchNormBackward0")
 
 
@@ -220,8 +217,8 @@ def group_norm(
     z = ops.unsafe_view.apply(z, shape=shape)
     wanted = "a vector of size equal to the number of channels in input"
     _check_affine(input, weight, bias, (c,), wanted, "input of shape", shape)
-    z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
-    return named(z.to(input.dtype), "NativeGroupNormBackward0")
+    z = _scaled(z, input, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
+    return named(z, "NativeGroupNormBackward0")
 
 
 def _check_more_than_one_value(sizes: Sequence[int], input: Tensor) -> None:
@@ -250,12 +247,22 @@ def _check_affine(
 
 
 def _scaled(
-    z: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
+    z: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    shape: tuple[int, ...] = (),
 ) -> Tensor:
-    """z * weight + bias, with weight and bias reshaped to this shape, which broadcasts to z."""
-    if weight is not None:
-        z = z * ops.view.apply(weight, shape=shape)
-    return z if bias is None else z + ops.view.apply(bias, shape=shape)
+    """z * weight + bias in the dtype of the input. With a shape that broadcasts to z, they are viewed with it."""
+    if len(shape) > 2:
+        weight, bias = (x if x is None else ops.view.apply(x, shape=shape) for x in (weight, bias))
+    if weight is not None and bias is not None:
+        z = ops.scale_and_shift.apply(z, weight, bias)
+    elif weight is not None:
+        z = z * weight
+    elif bias is not None:
+        z = z + bias
+    return z if z.array.dtype == input.array.dtype else z.to(input.dtype)
 
 
 def _same_dtype(input: Tensor, parameter: Tensor) -> None:
