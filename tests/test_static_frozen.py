@@ -17,6 +17,7 @@ S = [[2.0, 0.5], [0.5, 3.0]]
 
 # What is computed, and the inputs it is recorded with and replayed with.
 RIGHT = {
+    "index_fill": (lambda x, i: x.index_fill(0, i, 9.0), (V, [0, 0]), (V, [1, 2])),
     "embedding": (lambda i, w: F.embedding(i, w), ([0, 1], M), ([2, 2], M)),
     "embedding_bag": (lambda i, w: F.embedding_bag(i, w), ([[0, 1]], M), ([[2, 2]], M)),
     "one_hot": (lambda i: F.one_hot(i, 4), ([0, 1],), ([2, 2],)),
@@ -91,7 +92,7 @@ REFUSED = {
     "quantile": (lambda x, q: x.quantile(q), (V, 0.5)),
     "one_hot that counts its classes": (lambda i: F.one_hot(i), ([0, 1],)),
     "repeat_interleave": (lambda x, n: x.repeat_interleave(n), (V, [1, 2, 0, 1])),
-    "index_fill": (lambda x, i: x.index_fill(0, i, 9.0), (V, [0])),
+    "index_fill": (lambda x, i: x.index_fill(0, i, minigrad.tensor(9.0)), (V, [0])),
     "mask": (lambda x: x[x > 2], (V,)),
     "arange": (lambda n: minigrad.arange(n), (3,)),
     "roll": (lambda x, n: x.roll(int(n)), (V, 1)),

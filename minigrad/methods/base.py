@@ -658,7 +658,7 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if alpha.__class__ is builtins.float and isinstance(x, Base) and isinstance(other, Base):
-        if x.dtype is other.dtype and x.dtype.kind == "f":
+        if x.array.dtype is other.array.dtype and x.array.dtype.kind == "f":
             return ops.mul.apply(other, alpha)
     if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
         if any(d.kind == "b" for d in found):

@@ -426,11 +426,12 @@ def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
 def index_along(name: str, x: Base, dim: int, index: Array) -> Array:
     """The index of gather and scatter, after checking it: as many axes as x, and no larger in the other axes."""
     shape = x.array.shape
-    if max(index.ndim, 1) != max(len(shape), 1) and index.size:
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
-    for i, (n, m) in enumerate(zip(index.shape, shape)):
-        if n > m and i != dim and index.size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(shape)} apart from dimension {dim}")
+    if index.shape != shape and index.size:
+        if max(index.ndim, 1) != max(len(shape), 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
+        for i, (n, m) in enumerate(zip(index.shape, shape)):
+            if n > m and i != dim:
+                raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(shape)} apart from dimension {dim}")
     n = shape[dim] if shape else 1
     if beyond(index, n):
         raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")

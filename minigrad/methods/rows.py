@@ -166,11 +166,12 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
         z = f(self.clone() if clone else self, *args, **kwargs)
-        if z.dtype != self.dtype and category(z.dtype) > category(self.dtype):
+        its, own = z.array.dtype, self.array.dtype
+        if its != own and category(its) > category(own):
             raise cannot_be_cast(f.__name__, torch_name(z.dtype), torch_name(self.dtype))
         node = getattr(z, "node", None)
         # Comparisons make no node, but eq_ does: EqBackward1, or EqBackward0 if y is a number.
-        name = type(node).__name__ if node else f"{camel}Backward{int(any(isinstance(a, Base) for a in args))}"
+        name = type(node).__name__ if node else f"{camel}Backward{int(True in [isinstance(a, Base) for a in args])}"
         return overwritten(self, z, name)
 
     return method  # type: ignore[return-value]

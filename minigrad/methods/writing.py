@@ -24,6 +24,7 @@ from minigrad.methods.indexing import (
     BOOL,
     Index,
     Indexing,
+    beyond,
     in_range,
     index_along,
     indices_of,
@@ -215,7 +216,10 @@ class Writing(Indexing):
         tensor([[7., 0., 7.],
                 [7., 0., 7.]])
         """
-        z = ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+        number, rows = filling("index_fill_", value, self), rows_of("index_fill", self, dim, index)
+        if isinstance(value, Base) and self.ndim:  # its gradient counts a repeated position once
+            rows = part(len(rows) - 1, np.unique(np.asanyarray(getattr(index, "array", index))))
+        z = ops.index_put.apply(self, number, index=rows)
         return named(z, f"IndexFillBackward{int(isinstance(value, Base))}", ops.index_put)
 
     def masked_fill(self, mask: Values, value: Operand) -> Self:
@@ -433,32 +437,27 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     index = index.reshape(-1)
     if source is not None and not isinstance(source, Base):
         raise not_a_tensor(name, "source", 3, source)
-    if source is not None and source.dtype != x.dtype:
+    if source is not None and source.array.dtype != x.array.dtype:
         own, its = torch_name(x.dtype), torch_name(source.dtype)
         what = f"{name}_(): self ({own}) and source ({its}) must have the same scalar type"
         if name == "index_copy":
             what = f"index_copy_(): self and source expected to have the same dtype, but got (self) {own} and (source) {its}"
         raise RuntimeError(f"{what}. To fix it, write  source.to(x.dtype).")
-    if source is not None and not source.ndim and len(index) > 1:
+    if source is not None and not source.array.ndim and len(index) > 1:
         raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
-    if not x.ndim:
+    if not x.array.ndim:
         if name == "index_add" and source is not None and source.ndim:
             raise RuntimeError(f"index_add(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = [], source.shape = {list(source.shape)}")
         in_range(index, 1, OutOfRange if name == "index_add" else IndexError)
         return (...,)
-    if name == "index_fill":
-        given = getattr(given, "array", given)
-        if index.size < ops.FEW and given.__class__ is np.ndarray:
-            index = np.array(sorted(set(index.tolist())), np.int64)
-        else:
-            index = np.unique(np.asanyarray(given))  # write the value only once, even if a position is repeated
     shape = x.array.shape
     if source is not None:
         expected = (*shape[:dim], len(index), *shape[dim + 1 :])
         if source.array.shape != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and source tensor shape must match self tensor shape, excluding the specified dimension {dim}. Got self.shape = {list(x.shape)}, source.shape = {list(source.shape)}")
     n = shape[dim]
-    if name in ("index_copy", "index_add") and index.size and index.min() < 0:
-        raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
-    index = in_range(index, n, OutOfRange if name == "index_add" else IndexError)
+    if beyond(index, n):
+        if name in ("index_copy", "index_add") and index.min() < 0:
+            raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
+        in_range(index, n, OutOfRange if name == "index_add" else IndexError)
     return part(dim, index)

@@ -93,7 +93,8 @@ def scatter_extreme(x, y, *, index, axis, largest):
     """
     z = np.array(x, order="C")
     at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
-    (np.maximum if largest else np.minimum).at(z.reshape(-1), at, np.broadcast_to(y, index.shape).reshape(-1))
+    y = y if y.shape == index.shape else np.broadcast_to(y, index.shape)
+    (np.maximum if largest else np.minimum).at(z.reshape(-1), at, y.reshape(-1))
     return z
 
 

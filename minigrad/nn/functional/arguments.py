@@ -14,7 +14,6 @@ from minigrad.core.op import Op
 from minigrad.core.plan import compiled
 from minigrad.core.shapes import Several, one_or_more
 from minigrad.core.tensor import Tensor
-from minigrad.methods.arguments import not_a_tensor
 from minigrad.ops.composites import named
 
 P = ParamSpec("P")
@@ -114,17 +113,21 @@ def from_image(z: Tensor, axes: int) -> Tensor:
 # ------------------------------------------------------------------------ in place
 
 
+NUMBERED = (
+    "elu",
+    "leaky_relu",
+    "threshold",
+)  # in PyTorch, their nodes have another number in place
+
+
 def applied(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
-    if not hasattr(x, "__apply_op__"):
-        raise not_a_tensor(op.name, "input", 1, x)
-    if not inplace:
-        return op.apply(x, **settings)
-    before = getattr(x, "node", None)
-    z: Tensor = op.apply_(x, **settings)
-    if op.name not in ("elu", "leaky_relu", "threshold") or getattr(z, "node", None) is before:
+    if not inplace or op.name not in NUMBERED:
+        z: Tensor = (op.apply_ if inplace else op.apply)(x, **settings)
         return z
-    return named(z, op.node_name.replace("0", "1"), op)
+    before = getattr(x, "node", None)
+    z = op.apply_(x, **settings)
+    return z if z.node is before else named(z, op.node_name.replace("0", "1"), op)
 
 
 # ------------------------------------------------------------------------ reductions
