@@ -59,7 +59,8 @@ def vjp(
     """
     xs, value, outputs = _run(func, inputs, "vjp", create_graph, strict)
     vs = _directions(v, "vjp", value, "the user-provided function returns")
-    grads = _vector_jacobian(outputs, xs, vs, create_graph, strict)
+    back = F.passes_back(outputs, xs, create_graph)
+    grads = _vector_jacobian(back, xs, vs, create_graph, strict)
     return _detach_unless((value, _like(inputs, grads)), create_graph)
 
 
@@ -114,7 +115,8 @@ def jacobian(
     blocks = []
     for i, z in enumerate(outputs):
         who = f"Output {i} of the user-provided function"
-        rows = [_vector_jacobian([z], xs, [g], create_graph, strict, who) for g in F.basis(z)]
+        back = F.passes_back([z], xs, create_graph)
+        rows = [_vector_jacobian(back, xs, [g], create_graph, strict, who) for g in F.basis(z)]
         with modes.set_grad_enabled(create_graph):
             parts = [F.joined_blocks([row[k] for row in rows], z, x) for k, x in enumerate(xs)]
         blocks.append(_like(inputs, parts))
@@ -193,7 +195,8 @@ def vhp(
     tensor([ 6., 12.])
     """
     xs, value, vs, gradient = _run_with_gradient(func, inputs, v, "vhp", create_graph, strict)
-    products = _vector_jacobian(gradient, xs, vs, create_graph, strict, JACOBIAN, HESSIAN)
+    back = F.passes_back(gradient, xs, create_graph)
+    products = _vector_jacobian(back, xs, vs, create_graph, strict, JACOBIAN, HESSIAN)
     return _detach_unless((value, _like(inputs, products)), create_graph)
 
 
@@ -237,9 +240,8 @@ def _run_with_gradient(
     """Run a scalar func. Returns copies of the inputs, the result, v, and a gradient that can be differentiated."""
     xs, value, _ = _run(lambda *ys: _scalar(func(*ys), name), inputs, name, create_graph, strict)
     vs = _directions(v, name, inputs, "the input to the user-provided function is")
-    gradient = _vector_jacobian(
-        [value], xs, [wrap(np.ones_like(value.array))], True, strict, whose=""
-    )
+    back, one = F.passes_back([value], xs, True), wrap(np.ones_like(value.array))
+    gradient = _vector_jacobian(back, xs, [one], True, strict, whose="")
     _refuse_constant(strict, gradient, LINEAR)
     return xs, value, vs, gradient
 
@@ -250,7 +252,7 @@ def _copies(xs: Tensors, connected: bool) -> Tensors:
 
 
 def _vector_jacobian(
-    outputs: Sequence[Tensor],
+    back: F.PassBack,
     xs: Tensors,
     vs: Sequence[Tensor],
     create_graph: bool,
@@ -260,9 +262,10 @@ def _vector_jacobian(
 ) -> Tensors:
     """The gradients of vs·outputs with respect to xs, or zeros if there is no dependence.
 
+    back          passes gradients vs of the outputs back to xs
     who, whose    for the errors of strict mode: what does not depend on the inputs
     """
-    grads = F.passes_back(outputs, xs, create_graph)(vs)
+    grads = back(vs)
     if strict and None in grads:
         k = grads.index(None)
         raise RuntimeError(
@@ -283,8 +286,9 @@ def _jacobian_vector(
 ) -> Tensors:
     """The derivatives of the outputs along vs, as the derivatives of u·J with respect to u at u = 0."""
     us = tuple(F.zero_gradient(z).requires_grad_() for z in outputs)
-    grads = _vector_jacobian(outputs, xs, us, True, strict, whose="")
-    return _vector_jacobian(grads, us, vs, create_graph, strict, whose, whose)
+    grads = _vector_jacobian(F.passes_back(outputs, xs, True), xs, us, True, strict, whose="")
+    back = F.passes_back(grads, us, create_graph)
+    return _vector_jacobian(back, us, vs, create_graph, strict, whose, whose)
 
 
 def _forward_jacobian(func: Func, inputs: Given) -> Any:

@@ -49,6 +49,7 @@ __all__ = [
 
 Func = Callable[..., Any]
 ArgNums = int | tuple[int, ...]
+PassBack = Callable[[Sequence[Any]], Sequence[Any]]  # gradients of outputs -> of inputs
 
 
 # ---------------------------------------------------------------------- nested tensors
@@ -197,7 +198,7 @@ def _run(func: Func, args: Sequence[Any]) -> Any:
 
 def passes_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], differentiable: bool
-) -> Callable[[Sequence[Any]], Sequence[Any]]:
+) -> PassBack:
     """A function that takes a gradient (or None) for each output and returns one (or None) for each input.
 
     You can call it any number of times. If the gradients will not be differentiated again, they
@@ -526,7 +527,8 @@ def joined_blocks(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Te
     shape = (*z.array.shape, *x.array.shape)
     if not parts:  # a row is a gradient, of the dtype of x; a column is a tangent, of that of z
         return wrap(np.zeros(shape, (z if dim else x).array.dtype))
-    return stack(parts, dim).reshape(shape)
+    block = stack(parts, dim)
+    return block if block.array.shape == shape else block.reshape(shape)
 
 
 def zero_gradient(x: Tensor) -> Tensor:

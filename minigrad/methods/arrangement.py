@@ -3,6 +3,7 @@
 import builtins
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.shapes import (
     Dim,
     Several,
+    Shape,
     broadcast_axes,
     normalize_axes,
     normalize_one,
@@ -205,26 +207,7 @@ class Arrangement(Base):
         tensor([[1., 1., 1.],
                 [2., 2., 2.]])
         """
-        old, new = self.array.shape, sizes(shape, size)
-        extra = len(new) - len(old)
-        if extra < 0:
-            raise RuntimeError(
-                f"expand: the number of sizes provided ({len(new)}) must be greater or equal to the number "
-                f"of dimensions in the tensor ({len(old)})"
-            )
-        if -1 in new[:extra]:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
-                f"{new.index(-1)}: -1 keeps a size, and the tensor has only {len(old)} dimensions."
-            )
-        found = tuple([n if wanted == -1 else wanted for n, wanted in zip(old, new[extra:])])
-        for i, (n, wanted) in enumerate(zip(old, found), extra):
-            if n != 1 and n != wanted:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
-                    f"non-singleton dimension {i}.  Target sizes: {list(new)}.  Tensor sizes: {list(old)}"
-                )
-        return ops.expand.apply(self, shape=new[:extra] + found)
+        return ops.expand.apply(self, shape=expanded(self.array.shape, sizes(shape, size)))
 
     def expand_as(self, other: Self) -> Self:
         """A view broadcast to the shape of `other`: x.expand(other.shape).
@@ -332,18 +315,8 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 4).movedim(0, -1).shape
         minigrad.Size([3, 4, 2])
         """
-        ndim = self.array.ndim
-        given = [list(one_or_more(axes, "dims")) for axes in (source, destination)]
-        if len(given[0]) != len(given[1]):
-            raise RuntimeError(f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of dims as destination ({given[1]} dims)")
-        found = [[normalize_one(axis, ndim) for axis in axes] for axes in given]
-        for name, axes, places in zip(("source", "destination"), given, found):
-            if len(set(places)) < len(places):
-                raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
-        axes = [i for i in range(ndim) if i not in found[0]]
-        for to, axis in sorted(zip(found[1], found[0])):
-            axes.insert(to, axis)
-        return ops.permute.apply(self, dims=tuple(axes[:ndim]))
+        given = one_or_more(source, "dims"), one_or_more(destination, "dims")
+        return ops.permute.apply(self, dims=moved(self.array.ndim, *given))
 
     def adjoint(self) -> Self:
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (rows.py replaces this docstring.)"""
@@ -675,6 +648,45 @@ class Arrangement(Base):
         minigrad.Size([5, 3, 2])
         """
         return ops.transpose.apply(self, dim0=normalize_one(dim0, self.ndim), dim1=normalize_one(dim1, self.ndim))
+
+
+@lru_cache(maxsize=256)
+def expanded(old: Shape, new: Shape) -> Shape:
+    """The shape of x.expand(new), for an x of the shape `old`."""
+    extra = len(new) - len(old)
+    if extra < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(new)}) must be greater or equal to the number "
+            f"of dimensions in the tensor ({len(old)})"
+        )
+    if -1 in new[:extra]:
+        raise RuntimeError(
+            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+            f"{new.index(-1)}: -1 keeps a size, and the tensor has only {len(old)} dimensions."
+        )
+    found = tuple([n if wanted == -1 else wanted for n, wanted in zip(old, new[extra:])])
+    for i, (n, wanted) in enumerate(zip(old, found), extra):
+        if n != 1 and n != wanted:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
+                f"non-singleton dimension {i}.  Target sizes: {list(new)}.  Tensor sizes: {list(old)}"
+            )
+    return new[:extra] + found
+
+
+@lru_cache(maxsize=256)
+def moved(ndim: int, source: Shape, destination: Shape) -> Shape:
+    """The order of the axes after movedim."""
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
+    found = [[normalize_one(axis, ndim) for axis in axes] for axes in (source, destination)]
+    for name, given, places in zip(("source", "destination"), (source, destination), found):
+        if len(set(places)) < len(places):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    axes = [i for i in range(ndim) if i not in found[0]]
+    for to, axis in sorted(zip(found[1], found[0])):
+        axes.insert(to, axis)
+    return tuple(axes[:ndim])
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:

@@ -162,7 +162,7 @@ def linspace(start: complex | Tensor, end: complex | Tensor, steps: int, *, dtyp
 def _type_between(name: str, start: complex | Tensor, end: complex | Tensor, dtype: DTypeLike, device: DeviceLike) -> Dtype:
     """The dtype of numbers from start to end. If one of them is complex, it is complex."""
     d = type_to_make(dtype, device)
-    if d.kind == "c" or not any(isinstance(_plain(x), complex) for x in (start, end)):
+    if d.kind == "c" or not (isinstance(_plain(start), complex) or isinstance(_plain(end), complex)):
         return d
     if dtype is not None:
         raise RuntimeError(f"torch.{name}(): inferred dtype ComplexFloat can't be safely cast to passed dtype {dtypes.torch_name(d)}. To fix it, leave out dtype.")
@@ -198,7 +198,8 @@ def _evenly_spaced(name: str, start: complex | Tensor, end: complex | Tensor, st
         step = (high - low) / low.dtype.type(max(steps - 1, 1))
         first, last, step, k = wide(low), wide(high), wide(step), k.astype(wide)
     # Count from both ends, so that both are exact.
-    return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
+    half, distance = max(steps // 2, 1), step * k
+    return np.concatenate([first + distance[:half], last - distance[: steps - half][::-1]])
 
 
 @made_into_out

@@ -246,7 +246,7 @@ def _pow_dy(g, x, y, z):
 
 def as_number(y):
     """y as a plain number, if it has no axes and needs no gradient; else None."""
-    if np.ndim(y) or getattr(y, "requires_grad", False) or getattr(y, "_tangents", None):
+    if getattr(y, "ndim", 0) or getattr(y, "requires_grad", False) or getattr(y, "_tangents", None):
         return None
     return y.item() if hasattr(y, "item") else None
 

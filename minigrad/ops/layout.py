@@ -274,6 +274,8 @@ def stack(*xs, axis=0, out=None):
         raise ValueError("all input arrays must have the same shape")
     if axis < 0:
         axis += xs[0].ndim + 1
+    if axis == 0 and out is None:
+        return np.array(xs)  # twice as fast as what follows
     new = (slice(None),) * axis + (None,)
     return np.concatenate([x[new] for x in xs], axis, out)  # three times as fast as np.stack
 

@@ -21,6 +21,7 @@ from minigrad.core.devices import device as Device
 from minigrad.core.memory import Tensor, make
 from minigrad.core.shapes import Array
 
+WORD = np.array(32, np.uint64)  # bits
 DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
 
 # The memory layout of a generator's state in PyTorch: the 624 words of the twister, how many of
@@ -105,7 +106,7 @@ class Generator:
     def long_words(self, n: int) -> Array:
         """The next n pairs of words, each joined into a 64-bit integer."""
         w = self.words(2 * n)
-        return w[0::2] << np.uint64(32) | w[1::2]
+        return w[0::2] << WORD | w[1::2]
 
     # ------------------------------------------------------------------------ the state
 

@@ -91,6 +91,7 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Arr
     return z.transpose(*(order.index(axis) for axis in range(array.ndim)))
 
 
+LAST_53_BITS = np.array(2**53 - 1, np.uint64)  # NumPy is slower with np.uint64(2**53 - 1)
 PART = 2**15  # numbers; a multiple of 16, for the normal distribution
 
 
@@ -110,7 +111,7 @@ def in_parts(n: int, dtype: Dtype | type, draw: Callable[[int], Array]) -> Array
 def unit(n: int, wide: type, generator: Generator | None) -> Array:
     """n uniform samples on [0, 1): multiples of 2**-24, or of 2**-53 in double precision."""
     if wide == np.float64:
-        return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
+        return (source(generator).long_words(n) & LAST_53_BITS) * 2.0**-53
     bits = source(generator).words(n).astype(np.int32) & np.int32(2**24 - 1)
     return bits.astype(np.float32) * np.float32(2.0**-24)
 
@@ -341,7 +342,7 @@ def permutation(n: int, generator: Generator | None) -> Array:
 @drawn
 def bernoulli(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Bernoulli samples: 1 with probability p, else 0. The precision of p is used for sampling."""
-    if not (np.all(p >= 0) and np.all(p <= 1)):
+    if not (0 <= p <= 1 if p.__class__ is float else np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true: a probability must be between 0 and 1."
         )
