@@ -389,6 +389,8 @@ def indices_of(name: str, index: Values) -> Array:
 def long_indices_of(name: str, index: Values) -> Array:
     """An index as an array of integers. Raises RuntimeError for a tensor or an array that is not int64."""
     index = np.asarray(getattr(index, "array", index))
+    if index.dtype is INT64:
+        return index
     if index.dtype != INT64 and index.size:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {torch_name(index.dtype)}. To fix it, use index.long().")
     return index.astype(np.int64, copy=False)

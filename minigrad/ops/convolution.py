@@ -152,13 +152,13 @@ class _Windows:
         The matrix is (n, groups, entries, windows), or (n, groups, windows, entries) if in_rows.
         """
         (kh, kw), (rows, columns), sw = self.size, self.shape, self.stride[1]
-        down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         if not self.in_rows:
             matrix = matrix.reshape(*z.shape[:2], kh, kw, rows, columns)
-            for i in range(kh):
-                for j in range(kw):
-                    z[:, :, down[i], across[j]] += matrix[:, :, i, j]
+            for (i, j), window in _window_slices((kh, kw), self.stride, self.dilation, self.shape):
+                part = z[window]
+                part += matrix[:, :, i, j]
             return
+        down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         matrix = matrix.reshape(len(z), self.groups, rows, columns, kh, kw, self.c)
         z = z.reshape(*z.shape[:3], self.groups, self.c).transpose(0, 3, 1, 2, 4)
         for i in range(kh):
@@ -337,7 +337,7 @@ def _max_pool_dx(g, x, x_shape, kernel_size, stride, padding, dilation, shape):
         z = _reduce_windows(np.maximum, x_padded, kernel_size, stride, dilation, shape)
         # Find the maxima by comparing values. This fails for NaN, which is not equal to itself, and
         # for infinity, where 0 * g is not 0.
-        if np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
+        if math.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
             return _crop(_scatter_to_maxima(g, x_padded, z, kernel_size, stride, dilation, shape), padding)
     at = places(getattr(x, "array", x), kernel_size, stride, padding, dilation, shape)
     flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
@@ -414,7 +414,7 @@ def resample(x, *, matrices):
     NaN must not spread to all of z, although 0 * inf is NaN in a matrix product.
     """
     z = _resampled(x, matrices, _weighted)
-    return z if np.isfinite(np.add.reduce(z, axis=None)) else _resampled(x, matrices, _weighted_by_entry)
+    return z if math.isfinite(np.add.reduce(z, axis=None)) else _resampled(x, matrices, _weighted_by_entry)
 
 
 def _resampled(z, matrices, weighted):

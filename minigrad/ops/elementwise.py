@@ -181,8 +181,16 @@ def maximum(x, y, *, out=None):
     """
 
 
-maximum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x == y),
-            y=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x == y))
+def _shared(g, lost, tied):
+    """g, but 0 where this input lost, and g / 2 where it tied."""
+    d = keep(g, np.logical_not(lost))
+    if isinstance(tied, np.ndarray) and not np.count_nonzero(tied):
+        return d
+    return d + keep(g / 2, tied)
+
+
+maximum.vjp(x=lambda g, x, y: _shared(g, x <= y, x == y),
+            y=lambda g, x, y: _shared(g, x >= y, x == y))
 
 
 @elementwise(np.minimum, refuses="c")
@@ -196,8 +204,8 @@ def minimum(x, y, *, out=None):
     """
 
 
-minimum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x == y),
-            y=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x == y))
+minimum.vjp(x=lambda g, x, y: _shared(g, x >= y, x == y),
+            y=lambda g, x, y: _shared(g, x <= y, x == y))
 
 
 # ------------------------------------------------------- powers, exponentials, logarithms

@@ -170,6 +170,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
     floats_only("celu", input)
+    if alpha == 1 and not inplace:
+        return named(ops.elu.apply(input), "CeluBackward0")
     return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
 
 
