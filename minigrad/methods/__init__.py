@@ -65,7 +65,7 @@ class ArrayMethods(Entries, Products, Statistics, Operators, Writing):
                 return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
             name = numpy_name(ufunc)
             raise NotForNumpy(unknown_function(name if method == "__call__" else f"{name}.{method}", kwargs))
-        return op(*inputs)
+        return op.apply(*inputs)
 
     def __array_function__(self, function: Callable[..., object], types: Iterable[type], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Handle np.sum(x, axis=0): call the matching method, or raise a helpful error."""
