@@ -475,16 +475,16 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(f"cdist only supports non-negative p values, but got {p}")
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError("cdist only supports at least 2D tensors")
-    if x1.shape[-1] != x2.shape[-1]:
+    if x1.array.shape[-1] != x2.array.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, x in (("X1", x1), ("X2", x2)):
-        if x.dtype.kind != "f":
+        if x.array.dtype.kind != "f":
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {torch_name(x.dtype)}. To fix it, use x.float().")
-    if x1.dtype != x2.dtype:
+    if x1.array.dtype != x2.array.dtype:
         raise RuntimeError(f"expected scalar type {torch_name(x1.dtype)} but found {torch_name(x2.dtype)}. To fix it, write  x2.to(x1.dtype).")
     if compute_mode not in (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", BY_DIFFERENCES):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    many = max(x1.shape[-2], x2.shape[-2]) > 25 or compute_mode == "use_mm_for_euclid_dist"
+    many = max(x1.array.shape[-2], x2.array.shape[-2]) > 25 or compute_mode == "use_mm_for_euclid_dist"
     if p == 2 and many and compute_mode != BY_DIFFERENCES:
         squares = x1.square().sum(-1, True) + x2.square().sum(-1).unsqueeze(-2) - 2 * (x1 @ x2.mT)
         # The slope of the root is infinite at 0, where that of the distance is taken as 0.

@@ -104,7 +104,7 @@ class Products(Arrangement):
         """
         if not self.ndim or not other.ndim:
             return ops.mul.apply(self, other)
-        if self.shape[-1] != other.shape[-1]:
+        if self.array.shape[-1] != other.array.shape[-1]:
             raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}")
         return tensordot(self, other, ([-1], [-1]))
 

@@ -151,7 +151,7 @@ def binary_cross_entropy(
     """
     _same_size(input, target, "binary_cross_entropy")
     _probabilities(input, "input")
-    if target.dtype != input.dtype:
+    if target.array.dtype != input.array.dtype:
         names = torch_name(target.dtype), torch_name(input.dtype)
         raise RuntimeError(
             f"Found dtype {names[0]} but expected {names[1]}. To fix it, write  target.to(input.dtype)."
@@ -176,7 +176,7 @@ def binary_cross_entropy_with_logits(
     pos_weight   a factor for the loss of positive examples
     """
     _same_size(input, target, "binary_cross_entropy_with_logits")
-    if not target.is_floating_point():
+    if target.array.dtype.kind != "f":
         raise RuntimeError(
             f"result type {torch_name(input.dtype)} can't be cast to the desired output type "
             f"{torch_name(target.dtype)}. To fix it, write  target.to(input.dtype)."
@@ -377,7 +377,7 @@ def _probabilities(x: Tensor, name: str) -> None:
 
 
 def _same_size(input: Tensor, target: Tensor, name: str) -> None:
-    if input.shape != target.shape:
+    if input.array.shape != target.array.shape:
         same_number = input.numel() == target.numel()
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "

@@ -61,8 +61,8 @@ def _conv(
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
     check_steps(stride=stride, dilation=dilation)
     _check_kernels(axes, x, w, b, groups)
-    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
-    widths = _pad_widths(padding, stride, reach, x.shape[2:])
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.array.shape[2:], strict=True)]
+    widths = _pad_widths(padding, stride, reach, x.array.shape[2:])
     if axes == 1:
         x, w = x.unsqueeze(2), w.unsqueeze(2)
         stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
@@ -79,43 +79,45 @@ conv1d, conv2d = for_axes(_conv)
 
 def _drop_row_axis(z: Tensor) -> Tensor:
     """The result of conv1d (n, o, l), from the result of the op for images (n, o, 1, l)."""
-    n, o, _, width = z.shape
+    n, o, _, width = z.array.shape
     return named(ops.unsafe_view.apply(z, shape=(n, o, width)), "ConvolutionBackward0")
 
 
 def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
     """Raise an error unless the shapes of weight and bias match the input of a convolution."""
     _check_weight_axes(axes, w)
-    if 0 in w.shape[2:]:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {list(w.shape[2:])}")
+    if 0 in w.array.shape[2:]:
+        raise RuntimeError(
+            f"kernel size should be greater than zero, but got {list(w.array.shape[2:])}"
+        )
     if groups <= 0:
         raise RuntimeError(f"non-positive groups is not supported, but got groups={groups}")
-    if w.shape[0] % groups:
+    if w.array.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
-            f"divisible by it, but got weight of size {list(w.shape)} instead"
+            f"divisible by it, but got weight of size {list(w.array.shape)} instead"
         )
-    if x.shape[1] != w.shape[1] * groups:
+    if x.array.shape[1] != w.array.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
             f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead. To fix it, make the layer "
             f"with in_channels={x.shape[1]}, or give it images of shape (batch, channels, height, width)."
         )
-    _check_bias(w, b, w.shape[0])
+    _check_bias(w, b, w.array.shape[0])
 
 
 def _check_weight_axes(axes: int, w: Tensor) -> None:
     if w.ndim != axes + 2:
         raise RuntimeError(
-            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
+            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.array.shape)}"
         )
 
 
 def _check_bias(w: Tensor, b: Tensor | None, channels: int) -> None:
-    if b is not None and b.shape != (channels,):
+    if b is not None and b.array.shape != (channels,):
         raise RuntimeError(
-            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
-            f"{channels} elements, but got bias of size {list(b.shape)} instead"
+            f"Given weight of size {list(w.array.shape)}, expected bias to be 1-dimensional with "
+            f"{channels} elements, but got bias of size {list(b.array.shape)} instead"
         )
 
 
@@ -182,7 +184,7 @@ def _conv_transpose(
     if axes == 1:
         x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
         stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
-    shape, cut = (x.shape[0], w.shape[1] * groups, *sizes), (*widths[0], *widths[1])
+    shape, cut = (x.array.shape[0], w.array.shape[1] * groups, *sizes), (*widths[0], *widths[1])
     z: Tensor = ops.convolution_dx.apply(
         x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
     )
@@ -212,12 +214,12 @@ def _transposed_sizes(
     check_steps(stride=stride, dilation=dilation)
     check_not_negative(padding=padding, output_padding=more)
     _check_weight_axes(x.ndim - 2, w)
-    if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
+    if x.array.shape[1] != w.array.shape[0] or groups <= 0 or w.array.shape[0] % groups:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
-            f"{w.shape[0]} channels, but got {x.shape[1]} channels instead"
+            f"Given transposed=1, weight of size {list(w.array.shape)}, expected input{list(x.array.shape)} to have "
+            f"{w.array.shape[0]} channels, but got {x.array.shape[1]} channels instead"
         )
-    _check_bias(w, b, w.shape[1] * groups)
+    _check_bias(w, b, w.array.shape[1] * groups)
     if any(m >= max(s, d) for m, s, d in zip(more, stride, dilation, strict=True)):
         raise RuntimeError(
             f"output padding must be smaller than either stride or dilation, but got output_padding: "
@@ -226,12 +228,12 @@ def _transposed_sizes(
     # output_padding reduces what padding cuts off at the end. If it is larger, zeros are added.
     widths = [(p, max(p - m, 0)) for p, m in zip(padding, more, strict=True)]
     rest = [max(m - p, 0) for p, m in zip(padding, more, strict=True)]
-    each = zip(x.shape[2:], w.shape[2:], stride, dilation, widths, strict=True)
+    each = zip(x.array.shape[2:], w.array.shape[2:], stride, dilation, widths, strict=True)
     sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(m) for n, k, s, d, m in each]
     whole = [n + m for n, m in zip(sizes, rest, strict=True)]
     if min(whole) < 1:
         raise RuntimeError(
-            f"Given input size per channel: {list(x.shape[2:])}. Calculated output size per channel: "
+            f"Given input size per channel: {list(x.array.shape[2:])}. Calculated output size per channel: "
             f"{whole}. Output size is too small"
         )
     return widths, rest, sizes

@@ -141,7 +141,7 @@ def unfold(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
-    if input.dtype != np.bool_:
+    if input.array.dtype != np.bool_:
         floats_only("im2col", input)
     kwargs, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
     return ops.im2col.apply(input, **kwargs)
@@ -167,7 +167,7 @@ def fold(
         raise RuntimeError(
             f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
         )
-    if input.dtype != np.bool_:
+    if input.array.dtype != np.bool_:
         floats_only("col2im", input)
     height, width = several(output_size, 2, "output_size")
     settings, counts = _windows((height, width), kernel_size, dilation, padding, stride)

@@ -105,8 +105,9 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    if training and input.ndim > 1:
-        _check_more_than_one_value(input.shape[:1] + input.shape[2:], input)
+    sizes, ndim = input.array.shape, input.array.ndim
+    if training and ndim > 1:
+        _check_more_than_one_value(sizes[:1] + sizes[2:], input)
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
@@ -114,8 +115,7 @@ def batch_norm(
         raise ValueError(
             "running_mean and running_var must either both be None or neither be None."
         )
-    shape = (1, -1, *(1,) * (input.ndim - 2))
-    axes = (0, *range(2, input.ndim))
+    shape, axes = (1, -1, *(1,) * (ndim - 2)), (0, *range(2, ndim))
     if training:
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -176,7 +176,7 @@ def instance_norm(
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    if math.prod(input.shape[2:]) == 1:
+    if math.prod(input.array.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
@@ -185,7 +185,7 @@ def instance_norm(
         _update_running(running_mean, input.array.mean(axes).mean(0), momentum)
     if running_var is not None:
         _update_running(running_var, input.array.var(axes, ddof=1).mean(0), momentum)
-    return named(group_norm(input, input.shape[1] or 1, weight, bias, eps), "ViewBackward0")
+    return named(group_norm(input, input.array.shape[1] or 1, weight, bias, eps), "ViewBackward0")
 
 
 def group_norm(

@@ -104,7 +104,7 @@ def avg_pool1d(
 def _avg_pool(
     name: str, axes: int, input: Tensor, count_padding: bool, divisor: int | None, *args: Any
 ) -> Tensor:
-    if input.dtype != np.int64:
+    if input.array.dtype != np.int64:
         floats_only(name, input)
     else:
         found = _avg_pool(name, axes, input.double(), count_padding, divisor, *args)
@@ -231,7 +231,7 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     """
     # Multiply by the matrix `_means` along each axis, or use `mean` for a single part.
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
-    if input.dtype == np.float16:  # its sums are formed in float32
+    if input.array.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
     if sizes == (1,) * axes:
         z, name = input.mean(tuple(range(-axes, 0)), keepdim=True), "MeanBackward1"

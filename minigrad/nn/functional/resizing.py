@@ -59,7 +59,8 @@ def interpolate(
     if mode == "area" and axes < 3:
         return adaptive_avg_pool2d(input, sizes) if axes == 2 else adaptive_avg_pool1d(input, sizes)
     # The sums of float16, and of the bytes of an image, are formed in float32.
-    wide = input.dtype == np.float16 or input.dtype == np.uint8 and mode in AXES
+    dtype = input.array.dtype
+    wide = dtype == np.float16 or dtype == np.uint8 and mode in AXES
     z = input.float() if wide else input
     old = input.array.shape[2:]
     each = zip(old, sizes, factors, strict=True)
@@ -67,7 +68,7 @@ def interpolate(
     if mode.startswith("nearest"):
         middle = 0.5 if mode == "nearest-exact" else 0.0
         z = ops.index_select.apply(z, index=_nearest(old, sizes, steps, middle), axis=2)
-    elif wide and input.dtype == np.uint8:
+    elif wide and dtype == np.uint8:
         z = _resampled_bytes(z, _matrices(old, sizes, steps, mode, align, antialias))
     else:
         matrices = _matrices(old, sizes, steps, mode, align, antialias)
@@ -167,7 +168,7 @@ def _check(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
-    if mode == "linear" or input.dtype != np.uint8:
+    if mode == "linear" or input.array.dtype != np.uint8:
         floats_only(f"upsample_{mode}{axes}d", input)
 
 
