@@ -95,7 +95,7 @@ def add_at(z, index, x):
         if not z.flags.c_contiguous or z.size > 1 << 24:
             np.add.at(z, index, x)
             return
-        positions = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
+        positions = _entries_at(element_numbers(z.shape), index)  # np.add.at is fast only for vectors
         x = x if x.shape == positions.shape else np.broadcast_to(x, positions.shape)
         np.add.at(z.reshape(-1), positions.reshape(-1), x.reshape(-1))
     elif rows.dtype.kind == "b":
@@ -103,6 +103,13 @@ def add_at(z, index, x):
     else:
         shape = (*rows.shape, *z.shape[1:])
         add_rows(z, rows, x if x.shape == shape else np.broadcast_to(x, shape))
+
+
+def _entries_at(x, index):
+    """x[index] in C order. For integers along one axis, this is `take`, which is three times as fast."""
+    *before, last = index if isinstance(index, tuple) else (index,)
+    whole = all(part.__class__ is slice and part == WHOLE_AXIS for part in before)
+    return x.take(last, len(before)) if whole and isinstance(last, np.ndarray) and last.dtype.kind != "b" else x[index]
 
 
 # ------------------------------------------------------------------------- as_strided
