@@ -47,6 +47,7 @@ class dtype(metaclass=TopLevel):  # PyTorch's name
         "is_signed",
         "itemsize",
         "kind",
+        "type",
     )
 
     def __init__(self, of: NumPyDtype) -> None:
@@ -55,7 +56,7 @@ class dtype(metaclass=TopLevel):  # PyTorch's name
                 "cannot create 'minigrad.dtype' instances. To fix it, use minigrad.float32, or numpy.dtype(...)."
             )
         self.dtype = self.__numpy_dtype__ = of  # where NumPy before and since 2.4 looks
-        self.kind, self.itemsize = of.kind, of.itemsize
+        self.kind, self.itemsize, self.type = of.kind, of.itemsize, of.type  # often asked for
         self.is_floating_point, self.is_complex = of.kind == "f", of.kind == "c"
         self.is_signed = of.kind in "ifc"
 
