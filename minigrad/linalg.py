@@ -21,6 +21,7 @@ from minigrad import ops, return_types
 from minigrad.core import modes
 from minigrad.core.dtypes import DTypeLike, torch_name
 from minigrad.core.errors import LinAlgError
+from minigrad.core.modes import seen
 from minigrad.core.op import TWINS
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
@@ -543,7 +544,7 @@ def _tolerance(A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | No
 
 
 def _array(x: Any) -> Array:
-    return np.asanyarray(getattr(x, "array", x))  # any: a program records what is computed from it
+    return np.asanyarray(seen(x))
 
 
 @takes_tensors

@@ -327,6 +327,15 @@ def tell(what: str, *things: object) -> Any:
     return None if method is None else method(*things)
 
 
+def seen(x: Any) -> Any:
+    """The array of a tensor (or an array itself), for NumPy code that finds indices or conditions in it.
+
+    While a program is recorded, it is an array that records what is computed from it, so that each run finds them anew.
+    """
+    traced = tell("traced", x) if unusual > light else None
+    return getattr(x, "array", x) if traced is None else traced
+
+
 def cannot_record(what: str) -> None:
     """Tell the observer that something runs in the backward pass that is not made of operations.
 

@@ -15,6 +15,7 @@ from minigrad.core.dtypes import (
     torch_name,
 )
 from minigrad.core.errors import wrong_kind
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T, broadcast
 from minigrad.methods.operators import Operators
@@ -156,7 +157,7 @@ class Entries(Operators, Writing):
         if not isinstance(other, Base):
             number: Any = other
             return named(-size if np.signbit(float(number)) else size, "CopysignBackward1")
-        sign = other._constant(np.where(np.signbit(other.array), -1, 1).astype(other.dtype))
+        sign = other._constant(np.where(np.signbit(seen(other)), -1, 1).astype(other.dtype))
         z: Any = size * sign
         if other.requires_grad:  # type: ignore[attr-defined]  # its gradient is 0
             z = level(other, z)
@@ -221,7 +222,7 @@ class Entries(Operators, Writing):
         """
         if self.dtype.kind != "f":
             raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-        exponent = np.frexp(self.array)[1]
+        exponent = np.frexp(seen(self))[1]
         half, one = exponent // 2, np.ones((), self.dtype)  # in two steps, as in ldexp
         mantissa = self * self._constant(np.ldexp(one, -half)) * self._constant(np.ldexp(one, half - exponent))
         return pair(named(mantissa, "FrexpBackward0"), self._constant(exponent))

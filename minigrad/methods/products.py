@@ -13,6 +13,7 @@ from minigrad import ops, return_types
 from minigrad.core import modes
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import LinAlgError, NotForDtype, warn_user
+from minigrad.core.modes import seen
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one, surely
 from minigrad.methods.arrangement import Arrangement
@@ -566,7 +567,7 @@ def one_triangle(x: Any, which: str) -> Any:
     """
     if which not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
-    array, rows = x.array, np.arange(x.array.shape[-1])
+    array, rows = seen(x), np.arange(x.array.shape[-1])
     inside = rows[:, None] >= rows
     whole = np.where(inside if which in "Ll" else inside.T, array, np.conj(array.swapaxes(-1, -2)))
     return x if surely((whole == array).all()) else x - x.detach() + x._constant(whole)

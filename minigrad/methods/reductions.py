@@ -13,6 +13,7 @@ from minigrad import ops, return_types
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, warn_user
+from minigrad.core.modes import seen
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Dim, Shape, as_bool, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten
@@ -514,7 +515,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable
         return kind(composites.named(x.clone(), f"{along.name.capitalize()}Backward0"), x.new_zeros((), dtype=np.int64))
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
-    at = argextreme(x.array, axis=a, keepdims=True)
+    at = argextreme(seen(x), axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 

@@ -9,6 +9,7 @@ import numpy as np
 from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user, wrong_kind
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array, Dim, normalize_one
 from minigrad.methods.base import Base
 from minigrad.methods.indexing import part
@@ -142,7 +143,7 @@ class Statistics(Reductions):
         >>> minigrad.tensor([[0, 1], [2, 3]]).count_nonzero(0)
         tensor([1, 2])
         """
-        return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
+        return self._constant(np.add.reduce(seen(self) != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
         """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
@@ -382,11 +383,11 @@ class Statistics(Reductions):
         >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
         tensor([False,  True, False])
         """
-        elements = np.asarray(getattr(test_elements, "array", test_elements))
+        elements = np.asanyarray(seen(test_elements))
         for dtype in (self.array.dtype, elements.dtype):
             if dtype.kind not in "fiu":
                 raise RuntimeError(f"Unsupported input type encountered for isin(): {torch_name(dtype)}")
-        return self._constant(np.isin(self.array, elements, assume_unique, invert))
+        return self._constant(np.isin(seen(self), elements, assume_unique, invert))
 
 
 def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> R:

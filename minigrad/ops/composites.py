@@ -13,6 +13,7 @@ import numpy as np
 from minigrad import return_types
 from minigrad.core.dtypes import common_dtype, torch_name
 from minigrad.core.errors import wrong_kind
+from minigrad.core.modes import seen
 from minigrad.ops import products
 from minigrad.ops.indexing import gather, own_places
 from minigrad.ops.layout import unsafe_view
@@ -63,14 +64,14 @@ def read_backward(values: Any, axis: int) -> Any:
 def sort(x: Any, axis: int, descending: bool, stable: bool = False) -> Any:
     """The sorted entries along axis, and their old indices."""
     ordered("sort", x)
-    z = taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
+    z = taken(return_types.sort, x, sorting(seen(x), axis, descending), axis)
     return return_types.sort(named(z.values, "SortBackward1"), z.indices) if stable else z
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort x along axis."""
     ordered("argsort", x)
-    return x._constant(sorting(x.array, axis, descending))
+    return x._constant(sorting(seen(x), axis, descending))
 
 
 def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
@@ -80,7 +81,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.array.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
-    return taken(return_types.topk, x, in_c_order(first_of_sorted(x.array, axis, k, largest)), axis)
+    return taken(return_types.topk, x, in_c_order(first_of_sorted(seen(x), axis, k, largest)), axis)
 
 
 def first_of_sorted(values: Any, axis: int, k: int, largest: bool) -> Any:
@@ -101,7 +102,7 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     nonempty("kthvalue", x, axis)
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    at = sorting(x.array, axis).take([k - 1], axis)
+    at = sorting(seen(x), axis).take([k - 1], axis)
     return taken(return_types.kthvalue, x, at, axis, keepdims)
 
 
@@ -110,9 +111,9 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     kind = return_types.nanmedian if ignore_nan else return_types.median
     ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
-    last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(x.array), axis=axis, keepdims=True)
+    last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(seen(x)), axis=axis, keepdims=True)
     place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
-    at = gather(sorting(x.array, axis), index=place, axis=axis)  # NaNs are sorted to the end
+    at = gather(sorting(seen(x), axis), index=place, axis=axis)  # NaNs are sorted to the end
     return taken(kind, x, at, axis, keepdims)
 
 
@@ -120,7 +121,7 @@ def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
     """The most frequent entry (the smallest one in a tie) and its last index."""
     ordered("mode", x)
     nonempty("mode", x, axis)
-    rows = np.moveaxis(x.array, axis, -1)
+    rows = np.moveaxis(seen(x), axis, -1)
     at = np.empty((*rows.shape[:-1], 1), np.int64)
     for i in np.ndindex(*rows.shape[:-1]):
         _, which, often = np.unique(rows[i], return_inverse=True, return_counts=True, equal_nan=False)
@@ -137,7 +138,7 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """Implements cummax and cummin: the largest (smallest) entry so far (NaN after a NaN), and its last index."""
     kind = return_types.cummax if function is np.maximum else return_types.cummin
     ordered(kind.__name__, x)
-    array = x.array
+    array = seen(x)
     z = function.accumulate(array, axis=axis)
     latest = np.where((array == z) | np.isnan(array), own_places(array.shape)[axis], 0)
     at = in_c_order(np.maximum.accumulate(latest, axis=axis))
@@ -210,7 +211,7 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
     sorter    the indices that sort the rows of `edges`, with the same shape
     """
     ordered("searchsorted", x)
-    rows, values = getattr(edges, "array", edges), x.array
+    rows, values = seen(edges), seen(x)
     rows = np.asarray(rows) if isinstance(rows, (list, tuple)) else rows
     if rows.ndim != 1 and (rows.ndim != values.ndim or rows.shape[:-1] != values.shape[:-1]):
         raise RuntimeError(

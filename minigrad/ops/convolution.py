@@ -186,6 +186,10 @@ def _pad(x, padding, value=0):
     """x with padding on its last two axes."""
     if not any(padding):
         return x
+    if x.__class__ is not np.ndarray:  # a program is recorded
+        top, bottom, left, right = padding
+        widths = (*((0, 0),) * (x.ndim - 2), (top, bottom), (left, right))
+        return np.pad(x, widths, constant_values=value)
     z = np.full(_padded_shape(x.shape, padding), value, x.dtype)
     _crop(z, padding)[...] = x
     return z

@@ -92,6 +92,10 @@ class TracingObserver(modes.Observer):
         """Note which tensor x.data and x.detach() share their memory with."""
         self.recorder.detached[id(result)] = result, source
 
+    def traced(self, tensor: Any) -> Any:
+        """The values of a tensor for NumPy code: of a run, unless the function has made it and not changed it."""
+        return self.recorder.traced(tensor)
+
     def read(self, tensor: Tensor) -> None:
         """Note a tensor whose values the function uses as numbers, which are the same in each run."""
         self.recorder.note_read(tensor)
@@ -137,11 +141,24 @@ def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> b
     for holder in holders:
         if id(holder) in apart or isinstance(holder, (TensorSlot, FrameType)):
             continue
-        if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
+        if not depth or not isinstance(holder, PASSING_ON):
             return False
         if not _is_held_by_locals_only(holder, apart, depth - 1):
             return False
     return True
+
+
+# Containers of local variables, and the loops over them.
+PASSING_ON: tuple[type, ...] = (
+    list,
+    tuple,
+    dict,
+    CellType,
+    MethodType,
+    type(iter(())),
+    type(iter([])),
+    zip,
+)
 
 
 def _reads_training(cls: type) -> bool:
@@ -242,7 +259,12 @@ class ProgramRecorder:
         known = self.in_memory(tensor.array) if tensor.node is None else None
         if known is not None:
             return known
-        if tensor.node is None and not tensor.array.ndim and not as_memory:
+        if (
+            tensor.node is None
+            and not tensor.array.ndim
+            and not as_memory
+            and self.is_its_own(tensor)
+        ):
             i = self._value("constant", np.asarray(tensor.array))  # a number next to a tensor
         else:
             if tensor.node is not None and not tensor.is_leaf:
@@ -375,6 +397,15 @@ class ProgramRecorder:
             and any(x in self._live for x in line.operands)
         )
         (self._live.add if passes else self._live.discard)(i)
+
+    def traced(self, tensor: Any) -> Any:
+        """The values of a tensor for NumPy code, or None if they are the same in each run."""
+        if not isinstance(tensor, VALUES):
+            return None
+        written = id(tensor) in self.standing and self.standing[id(tensor)].index_ >= 0
+        if isinstance(tensor, make.Tensor) and not written and self.is_its_own(tensor):
+            return None
+        return Slot(self, self.number(tensor)).array
 
     def note_read(self, tensor: Tensor) -> None:
         """Note that Python code reads the values of a tensor."""

@@ -12,6 +12,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import int64, torch_name, uint8
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.core.tensor import Tensor
@@ -96,8 +97,10 @@ def _smoothing_loss(x: Tensor, target: Array, axis: int, how: How) -> Tensor:
     z = (-logp.sum(axis)).masked_fill(x._constant(counted) == 0, 0)
     if reduction == "mean":
         weights, _ = _class_weights(x, target, axis, (weight, ignore_index, "none"))
-        total = float(np.sum(np.broadcast_to(weights, target.shape)))
-        return z.sum() / total if total else z.sum()
+        total = np.sum(np.broadcast_to(weights, target.shape))
+        if isinstance(total, np.ndarray):  # of a program
+            return z.sum() / x._constant(np.where(total == 0, 1, total))
+        return z.sum() / float(total) if total else z.sum()
     return reduced_by(z, reduction)
 
 
@@ -235,7 +238,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    classes = np.asanyarray(getattr(target, "array", target))
+    classes = np.asanyarray(seen(target))
     if input.ndim < 2 or len(input) == 1:  # one example; its loss has the shape of its target
         input = input.reshape(-1)
     if classes.ndim > 1 or classes.size != (len(input) if input.ndim == 2 else 1):
@@ -268,7 +271,7 @@ def multilabel_soft_margin_loss(
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The targets as an array, and the class axis. The targets must have the shape of x without this axis."""
-    classes = np.asanyarray(getattr(target, "array", target))
+    classes = np.asanyarray(seen(target))
     d, (shape, ndim) = classes.dtype, (x.array.shape, x.array.ndim)
     batch = len(classes) if classes.ndim else 0
     if ndim > 1 and shape[0] != batch and x.array.dtype.kind == "f":
@@ -338,7 +341,8 @@ def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, 
                 f"Target {values[tuple(where)]} is out of bounds. With {n} classes a target is 0 to {n - 1}; "
                 f"this one is at row {', '.join(map(str, where)) or 0}."
             )
-    ignored = target == ignore_index if some_outside or 0 <= ignore_index < n else None
+    unknown = target.__class__ is not np.ndarray  # those of later runs, while a program is recorded
+    ignored = target == ignore_index if some_outside or unknown or 0 <= ignore_index < n else None
     if ignored is not None:
         weights = (~ignored).astype(dtype)
         target = np.where(ignored, 0, target)

@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import ShapeError
-from minigrad.core.modes import no_grad
+from minigrad.core.modes import no_grad, seen
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
@@ -156,7 +156,7 @@ def one_hot(tensor: Values, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    index = np.asanyarray(getattr(tensor, "array", tensor))
+    index = np.asanyarray(seen(tensor))
     if index.dtype != np.int64:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, but this one is {index.dtype}. To fix "

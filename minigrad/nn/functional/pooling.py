@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.base import zeros_of
 from minigrad.nn.functional.arguments import (
     as_image,
     check_steps,
@@ -60,7 +60,7 @@ def _max_pool(
     z = from_image(ops.max_pool2d.apply(x, **windows, dilation=steps), axes)
     if not return_indices:
         return z
-    at = ops.places(x.array, **windows, dilation=steps)  # type: ignore[no-untyped-call]
+    at = ops.places(seen(x), **windows, dilation=steps)  # type: ignore[no-untyped-call]
     return z, from_image(wrap(at), axes)
 
 
@@ -261,12 +261,13 @@ def _adaptive_max_pool(
     x = as_image(input, axes)
     height, width = x.shape[-2:]
     rows, columns = (1, *sizes) if axes == 1 else sizes
-    at = zeros_of((*x.shape[:-2], rows, columns), np.int64)
-    for i, (top, bottom) in enumerate(_parts(height, rows)):
-        for j, (left, right) in enumerate(_parts(width, columns)):
-            part = x.array[..., top:bottom, left:right]
+    places = []
+    for top, bottom in _parts(height, rows):
+        for left, right in _parts(width, columns):
+            part = seen(x)[..., top:bottom, left:right]
             best = ops.flat_images(part).argmax(-1)  # type: ignore[no-untyped-call]
-            at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
+            places.append((top + best // (right - left)) * width + left + best % (right - left))
+    at = np.stack(places, -1).reshape((*x.shape[:-2], rows, columns))
     z = x.flatten(-2).gather(-1, ops.flat_images(at))  # type: ignore[no-untyped-call]
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")
