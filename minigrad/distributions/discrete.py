@@ -190,6 +190,10 @@ class Binomial(_Trials, _Binary):
     _mode = lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     def _kl(self, q: Self) -> Tensor:
+        if (self.total_count < q.total_count).array.any():
+            raise NotImplementedError(
+                "KL between Binomials where q.total_count > p.total_count is not implemented: it has no closed form."
+            )
         terms = self.probs * (self.logits - q.logits) + (-self.probs).log1p() - (-q.probs).log1p()
         return where(self.total_count > q.total_count, math.inf, self.total_count * terms)
 

@@ -20,8 +20,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from minigrad.autograd.reverse_ad import grad
 from minigrad.core import dtypes, modes
-from minigrad.core.errors import broadcastable
+from minigrad.core.errors import broadcastable, warn_user
 from minigrad.core.limits import finfo
 from minigrad.core.shapes import surely
 from minigrad.core.tensor import Size, Tensor, wrap
@@ -30,7 +31,7 @@ from minigrad.methods import ArrayMethods
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.random.tensors import normal
 
-__all__ = ["Distribution", "kl_divergence", "register_kl"]
+__all__ = ["Distribution", "ExponentialFamily", "kl_divergence", "register_kl"]
 
 Shape = tuple[int, ...]
 
@@ -68,7 +69,15 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
+            if self.arg_constraints is Distribution.arg_constraints:
+                self._warn_about("arg_constraints", "set arg_constraints = {} in the class, or")
             self._check_parameters()
+
+    def _warn_about(self, name: str, remedy: str) -> None:
+        warn_user(
+            f"{type(self)} does not define `{name}`, so nothing is checked against it. To fix it, {remedy} pass "
+            "validate_args=False to turn off validation."
+        )
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -141,6 +150,11 @@ class Distribution:
 
     def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         return self.rsample(sample_shape)
+
+    def sample_n(self, n: int) -> Tensor:
+        """sample((n,)), with a warning: this name is deprecated."""
+        warn_user("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
+        return self.sample((n,))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples as a function of the parameters, so that gradients flow through them."""
@@ -233,7 +247,9 @@ class Distribution:
                 f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
                 f"{Size(self._extended_shape())}."
             )
-        if self.support is not None and not all_hold(self.support.check(value)):
+        if self.support is None:
+            self._warn_about("support", "define it, or")
+        elif not all_hold(self.support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
@@ -246,6 +262,29 @@ class Distribution:
             if value is not None:
                 parts.append(f"{name}: {value if value.numel() == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class ExponentialFamily(Distribution):
+    """A distribution of density exp(t(x) * eta - A(eta) + k(x)), from which the entropy follows.
+
+    A subclass defines `_natural_params`, the tuple eta; `_log_normalizer(*eta)`, A; and
+    `_mean_carrier_measure`, the mean of k(x). The entropy is A - eta * dA/deta - the mean of k(x).
+    """
+
+    _natural_params: Any
+    _mean_carrier_measure: float | Tensor = 0.0
+    _log_normalizer = _missing("{0.__name__} has no _log_normalizer.")
+
+    def _entropy(self) -> Tensor:
+        eta = [parameter.detach().requires_grad_() for parameter in self._natural_params]
+        with modes.enable_grad():
+            normalizer: Tensor = self._log_normalizer(*eta)
+            slopes = grad(normalizer.sum(), eta, create_graph=True)
+        terms = [
+            (a * slope).reshape(*self._batch_shape, -1)
+            for a, slope in zip(eta, slopes, strict=True)
+        ]
+        return normalizer - self._mean_carrier_measure - sum(term.sum(-1) for term in terms)
 
 
 # ------------------------------------------------------------------------ Kullback-Leibler divergence
@@ -264,6 +303,11 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     return register
 
 
+def _formula(a: type, b: type) -> Formula | None:
+    """The formula for two types themselves, without their base classes."""
+    return _formulas.get((a, b), vars(a).get("_kl") if a is b else None)
+
+
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """KL(p || q) = the expected value of log p(x) - log q(x), for x drawn from p, with the batch shape of p and q.
 
@@ -279,11 +323,15 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
-    for a in type(p).__mro__:  # the most specific formula comes first
-        for b in type(q).__mro__:
-            formula = _formulas.get((a, b), vars(a).get("_kl") if a is b else None)
-            if formula is not None:
-                return formula(p, q)
+    classes_p, classes_q = type(p).__mro__, type(q).__mro__  # the most specific formula comes first
+    found = next(filter(None, (_formula(a, b) for a in classes_p for b in classes_q)), None)
+    if found is not None:
+        if found is not next(filter(None, (_formula(a, b) for b in classes_q for a in classes_p))):
+            names = f"{type(p).__name__}, {type(q).__name__}"
+            warn_user(
+                f"Ambiguous kl_divergence({names}). Please register_kl({names})", RuntimeWarning
+            )
+        return found(p, q)
     raise NotImplementedError(
         f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. "
         "To fix it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from minigrad.core.errors import broadcastable
 from minigrad.core.tensor import Tensor
+from minigrad.distributions.constraints import Constraint
 from minigrad.distributions.discrete import Categorical
 from minigrad.distributions.distribution import Distribution
 
@@ -26,6 +29,8 @@ class MixtureSameFamily(Distribution):
     >>> two_bumps.mean, two_bumps.variance
     (tensor(0.), tensor(5.))
     """
+
+    arg_constraints = {}
 
     def __init__(
         self,
@@ -50,12 +55,24 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution.batch_shape` ({tuple(of_weights)}) is not compatible with "
                 f"`component_distribution.batch_shape`({tuple(batch)})"
             )
-        if k != mixture_distribution.param_shape[-1]:
+        weights = mixture_distribution.logits.shape[-1]
+        if k != weights:
             raise ValueError(
-                f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "
+                f"`mixture_distribution component` ({weights}) does not equal "
                 f"`component_distribution.batch_shape[-1]` ({k})"
             )
         super().__init__(batch, component_distribution.event_shape, validate_args)
+
+    @property
+    def support(self) -> Constraint | None:
+        """The values that lie in the support of every component."""
+        each = self.component_distribution.support
+        if each is None:
+            return None
+        test = lambda x: each._test(np.expand_dims(x, -1 - each.event_dim)).all(-1)
+        return Constraint(
+            f"MixtureSameFamilyConstraint({each})", test, each.event_dim, each.is_discrete
+        )
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """This mixture with its weights and components expanded to a new batch shape."""
@@ -63,7 +80,9 @@ class MixtureSameFamily(Distribution):
         weights = self.mixture_distribution.expand(shape)
         k = self.component_distribution.batch_shape[-1]
         components = self.component_distribution.expand((*shape, k))
-        return type(self)(weights, components, validate_args=False)
+        new = type(self)(weights, components, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     def _sample(self, sample_shape: Sequence[int]) -> Tensor:
         chosen = self.mixture_distribution.sample(sample_shape)

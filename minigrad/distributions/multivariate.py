@@ -147,6 +147,8 @@ class Independent(Distribution):
     minigrad.Size([5])
     """
 
+    arg_constraints = {}
+
     def __init__(
         self,
         base_distribution: Distribution,

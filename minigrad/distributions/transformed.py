@@ -130,6 +130,11 @@ class _InverseTransform(Transform):
         """log abs(dy/dx)"""
         return -self._forward.log_abs_det_jacobian(y, x)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InverseTransform) and self._forward == other._forward
+
+    __hash__ = Transform.__hash__
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._forward!r})"
 
@@ -216,6 +221,8 @@ class TransformedDistribution(Distribution):
     base_distribution    the distribution of x
     transforms           f, or a list of transforms to apply in order
     """
+
+    arg_constraints = {}
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """Distributions: the same draws, densities, entropies, divergences and gradients as PyTorch's."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -217,6 +219,8 @@ def test_no_divergence_is_given_under_different_functions():
 
     for m in (minigrad, torch):
         assert m.distributions.kl_divergence(shifted(m, 1.0), shifted(m, 1.0)).item() == 0
+        assert m.distributions.AffineTransform(1.0, 2.0).inv == shifted(m, 1.0).transforms[0].inv
+        assert m.distributions.AffineTransform(1.0, 2.0).inv != shifted(m, 3.0).transforms[0].inv
         with pytest.raises(NotImplementedError):
             m.distributions.kl_divergence(shifted(m, 1.0), shifted(m, 3.0))
 
@@ -271,6 +275,11 @@ def test_cdf_and_its_inverse_agree(name):
         ),
         lambda m: mixed(m, m.zeros(2, 3), m.zeros(4, 3), 1.0),
         lambda m: mixed(m, m.zeros(2), m.zeros(3), 1.0),
+        lambda m: mixture_of_rates(m).log_prob(m.tensor(-1.0)),
+        lambda m: mixture_of_rates(m).expand((3,)).log_prob(-m.ones(3)),
+        lambda m: m.distributions.kl_divergence(
+            m.distributions.Binomial(2, m.tensor(0.5)), m.distributions.Binomial(3, m.tensor(0.5))
+        ),
         lambda m: m.distributions.RelaxedBernoulli(m.tensor(1.0)),
         lambda m: relaxed(m).log_prob(m.tensor([0.2, 0.9])),
         lambda m: exponentiated(m, 1).log_prob(m.tensor([0.2, -0.9])),
@@ -286,6 +295,11 @@ def test_errors_are_of_the_same_type(call):
     assert not first or str(ours.value).startswith(first[:35])
 
 
+def mixture_of_rates(m):
+    d = m.distributions
+    return d.MixtureSameFamily(d.Categorical(m.ones(2)), d.Gamma(m.ones(2), 1.0))
+
+
 def relaxed(m):
     return m.distributions.RelaxedOneHotCategorical(m.tensor(0.5), m.tensor([0.2, 0.8]))
 
@@ -298,7 +312,13 @@ def exponentiated(m, axes):
 
 
 def test_the_support_of_vectors_prints_as_in_pytorch():
-    for make in (relaxed, lambda m: exponentiated(m, 1), lambda m: exponentiated(m, 2)):
+    for make in (
+        relaxed,
+        lambda m: exponentiated(m, 1),
+        lambda m: exponentiated(m, 2),
+        mixture_of_rates,
+        lambda m: mixed_vectors(m, m.zeros(3), m.zeros(3, 2), 1.0),
+    ):
         assert repr(make(minigrad).support) == repr(make(torch).support)
 
 
@@ -326,6 +346,7 @@ def test_samples_of_tiny_shapes_are_numbers(make, dtype):
 def test_they_print_as_in_pytorch():
     for make in (
         lambda m: m.distributions.Normal(0.0, 1.0),
+        mixture_of_rates,
         lambda m: m.distributions.Categorical(logits=m.zeros(3)),
         lambda m: m.distributions.Normal(m.zeros(3), 1.0),
         lambda m: m.distributions.Independent(m.distributions.Normal(m.zeros(3), 1.0), 1),
@@ -481,3 +502,83 @@ def test_a_normal_distribution_may_keep_its_covariance_in_another_way():
 
     for ours, theirs in zip(seen(minigrad), seen(torch), strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def own_kinds(m):
+    """Classes as programs write them: one without constraints, and one of the exponential family."""
+    d = m.distributions
+
+    class Bare(d.Distribution):
+        def log_prob(self, x):
+            self._validate_sample(x)
+            return -x
+
+    class Rate(d.ExponentialFamily):
+        arg_constraints = {"rate": d.constraints.positive}
+        support = d.constraints.nonnegative
+        _mean_carrier_measure = 0
+
+        def __init__(self, rate):
+            self.rate = rate
+            super().__init__(rate.shape)
+
+        @property
+        def _natural_params(self):
+            return (-self.rate,)
+
+        def _log_normalizer(self, x):
+            return -(-x).log()
+
+    return Bare, Rate
+
+
+def test_a_class_of_the_exponential_family_gets_its_entropy():
+    found = []
+    for m in (torch, minigrad):
+        rate = m.tensor(A.copy(), requires_grad=True)
+        d = own_kinds(m)[1](rate)
+        found.append(d.entropy().detach().numpy())
+        assert np.allclose(found[-1], m.distributions.Exponential(rate).entropy().detach().numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: own_kinds(m)[0](),
+        lambda m: own_kinds(m)[0](validate_args=False),
+        lambda m: own_kinds(m)[0]().log_prob(m.ones(2)),
+        lambda m: m.distributions.Normal(0.0, 1.0).sample_n(3),
+        lambda m: ambiguous(m, True),
+        lambda m: ambiguous(m, False),
+        lambda m: mixture_of_rates(m).log_prob(m.ones(2)),
+        lambda m: tanh_of_normal(m, m.zeros(2), m.ones(2)).log_prob(m.zeros(2)),
+    ],
+)
+def test_what_a_program_is_warned_of(call):
+    found = []
+    for m in (torch, minigrad):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(m)
+        found.append([(w.category, str(w.message).split("`")[:2]) for w in caught])
+
+    assert found[0] == found[1]
+    assert all(w.filename == __file__ for w in caught)  # ours, at the line of the call
+
+
+def ambiguous(m, really):
+    """A divergence for which two formulas are equally specific, unless one is given for the pair itself."""
+    d = m.distributions
+
+    class Left(d.Normal):
+        pass
+
+    class Right(d.Normal):
+        pass
+
+    d.register_kl(Left, d.Normal)(lambda p, q: 1)
+    d.register_kl(d.Normal, Right)(lambda p, q: 2)
+    if not really:
+        d.register_kl(Left, Right)(lambda p, q: 3)
+    assert d.kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0)) == (1 if really else 3)

@@ -71,6 +71,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, but got {p}")
     i, j = np.triu_indices(len(input), 1)
     z = (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)
     return named(z, "PdistBackward0")
