@@ -27,9 +27,17 @@ class CudaAutocast(mixed_precision.autocast):
 class CudaGradScaler(mixed_precision.GradScaler):
     """Scales losses in PyTorch. Disabled: the scale is 1."""
 
-    def __init__(self, *settings: object, enabled: bool = True, **more: object) -> None:
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         _deprecated("GradScaler", "'cuda', args...")
-        super().__init__("cuda", *settings, enabled=enabled, **more)
+        settings = (init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+        super().__init__("cuda", *settings)
 
 
 def cuda_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
