@@ -25,16 +25,18 @@ import numpy as np
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import full
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.attention import MultiheadAttention
 from minigrad.nn.containers import ModuleList
+from minigrad.nn.functional.attention import _canonical_mask, _none_or_dtype
 from minigrad.nn.linear import Linear
 from minigrad.nn.module import Module
 from minigrad.nn.normalization import LayerNorm
-from minigrad.nn.table import Dropout
+from minigrad.nn.table import GELU, Dropout, ReLU
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -126,6 +128,13 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 for ReLU, 2 for GELU, and 0 for other activations."""
+        kinds = ((F.relu, ReLU), (F.gelu, GELU))
+        known = [self.activation is f or isinstance(self.activation, kind) for f, kind in kinds]
+        return known.index(True) + 1 if any(known) else 0
+
     def forward(
         self,
         src: Tensor,
@@ -134,7 +143,7 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         """src to a tensor of the same shape."""
-        masks = src_mask, src_key_padding_mask
+        masks = _canonical_masks(src, src_mask, "src_mask", src_key_padding_mask)
         x = self._with_residual(1, src, lambda x: self._sa_block(x, *masks, is_causal=is_causal))
         return self._with_residual(2, x, self._ff_block)
 
@@ -183,6 +192,15 @@ class TransformerDecoderLayer(_Layer):
         return self._attend(2, x, mem, attn_mask, key_padding_mask, is_causal)
 
 
+def _canonical_masks(
+    src: Tensor, mask: Tensor | None, name: str, padding: Tensor | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """An encoder's mask, of this name, and its src_key_padding_mask, as numbers to add to the scores."""
+    other = _none_or_dtype(mask), name, src.dtype
+    padding = _canonical_mask(padding, "src_key_padding_mask", *other)
+    return _canonical_mask(mask, name, None, "", src.dtype), padding
+
+
 def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     """The activation of this name. Published programs import this function, under this name of PyTorch's."""
     if callable(activation):
@@ -214,10 +232,32 @@ class _Stack(Module):
         return x if self.norm is None else self.norm(x)
 
 
+def _no_fast_path(layer: Any) -> str:
+    """Why PyTorch's fast path does not take this encoder layer; "" if it does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        ".norm_first was True": layer.norm_first,
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)": (
+            not attention.batch_first
+        ),
+        ".self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        ".self_attn was passed bias=False": attention.in_proj_bias is None,
+        ".activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        ".self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
 class TransformerEncoder(_Stack):
     """A stack of encoder layers: copies of one layer, each with its own parameters.
 
     norm   an optional LayerNorm at the end
+
+    enable_nested_tensor   for PyTorch's fast path: without effect here, except that a layer that
+                           would not take it is reported in PyTorch's words
     """
 
     def __init__(
@@ -229,6 +269,14 @@ class TransformerEncoder(_Stack):
         mask_check: bool = True,
     ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        reason = _no_fast_path(encoder_layer)
+        if enable_nested_tensor and reason:
+            warn_user(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"encoder_layer{reason}"
+            )
+        self.use_nested_tensor = enable_nested_tensor and not reason
 
     def forward(
         self,
@@ -238,10 +286,11 @@ class TransformerEncoder(_Stack):
         is_causal: bool | None = None,
     ) -> Tensor:
         """src to a tensor of the same shape."""
+        mask, padding = _canonical_masks(src, mask, "mask", src_key_padding_mask)
         return self._apply_layers(
             src,
             src_mask=mask,
-            src_key_padding_mask=src_key_padding_mask,
+            src_key_padding_mask=padding,
             is_causal=bool(is_causal),
         )
 

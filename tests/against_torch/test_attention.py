@@ -91,6 +91,20 @@ def test_the_hint_that_a_mask_is_causal_counts_more_than_the_mask(mask):
     agree(ours, theirs, lambda m, f, x: f(x, m.tensor(mask), is_causal=True), X)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.float64])
+def test_a_mask_and_the_causal_one_are_joined_for_four_axes(dtype):
+    q, k, mask = draw(2, 3, 5, 4), draw(2, 3, 6, 4), (draw(5, 6) > -0.5).astype(dtype)
+
+    check(
+        lambda m, q, k: m.nn.functional.scaled_dot_product_attention(
+            q, k, k, m.tensor(mask).to(m.bool if dtype is bool else q.dtype), is_causal=True
+        ),
+        q,
+        k,
+        order=1,
+    )
+
+
 def test_attention_without_a_batch():
     ours, theirs = pair(lambda m: m.nn.MultiheadAttention(8, 4))
 

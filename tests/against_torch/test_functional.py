@@ -116,6 +116,7 @@ F.scaled_dot_product_attention(q, k, values, is_causal=True)
 F.scaled_dot_product_attention(q, k, values, mask) | F.scaled_dot_product_attention(q, k, values, nobody)
 F.scaled_dot_product_attention(q, k, values, bias)
 F.scaled_dot_product_attention(heads, keys, their, enable_gqa=True)
+F.scaled_dot_product_attention(q[None], k[None], values[None], bias.float())
 """
 
 

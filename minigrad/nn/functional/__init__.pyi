@@ -595,7 +595,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     value       (..., s, v)
     attn_mask   (..., l, s)   booleans, False for keys that are ignored; or numbers that are
                 added to the scores
-    is_causal   query i attends only to the keys 0..i
+    is_causal   query i attends only to the keys 0..i, in addition to attn_mask
     scale       by default 1 / sqrt(d), so that scores do not grow with d
     enable_gqa  allow fewer heads for keys and values, each shared by several neighboring query heads
     returns     (..., l, v)

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from minigrad.core.dtypes import Dtype
+from minigrad.core.dtypes import Dtype, torch_name
+from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.shapes import surely
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods import ArrayMethods
@@ -32,7 +35,7 @@ def scaled_dot_product_attention(
     value       (..., s, v)
     attn_mask   (..., l, s)   booleans, False for keys that are ignored; or numbers that are
                 added to the scores
-    is_causal   query i attends only to the keys 0..i
+    is_causal   query i attends only to the keys 0..i, in addition to attn_mask
     scale       by default 1 / sqrt(d), so that scores do not grow with d
     enable_gqa  allow fewer heads for keys and values, each shared by several neighboring query heads
     returns     (..., l, v)
@@ -52,11 +55,17 @@ def scaled_dot_product_attention(
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
-        if attn_mask is not None:
+        earlier = wrap(np.tri(*scores.shape[-2:], dtype=bool))
+        if attn_mask is not None and query.ndim != 4:  # PyTorch joins the two for 4 axes only
             raise RuntimeError(
-                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool))
+        if attn_mask is None:
+            attn_mask = earlier
+        elif attn_mask.dtype.kind == "b":
+            attn_mask = attn_mask & earlier
+        else:
+            attn_mask = attn_mask.masked_fill(~earlier, -math.inf)
     return dropout(_masked_weights(scores, attn_mask), dropout_p) @ value
 
 
@@ -68,15 +77,17 @@ def _masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return scores.softmax(-1)
     if mask.dtype.kind == "b":
-        allowed = mask.array
+        allowed = seen(mask)
         scores = scores.masked_fill(wrap(np.logical_not(allowed)), -math.inf)
-    elif mask.dtype.kind == "f":
-        allowed = np.asanyarray(mask.array) != -math.inf
-        scores = scores + mask
+    elif mask.dtype in (np.float32, scores.dtype):
+        allowed = np.asanyarray(seen(mask)) != -math.inf
+        scores = scores + mask.to(scores.dtype)
     else:
+        names = [torch_name(dtype).lower() for dtype in (mask.dtype, scores.dtype)]
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{mask.dtype}. To fix it, use attn_mask.bool()."
+            f"{names[0]} and  query.dtype: {names[1]} instead. To fix it, use attn_mask.bool() if it is 0 for "
+            "keys that are ignored and 1 for others, or attn_mask.to(query.dtype) if it is added to the scores."
         )
     weights = scores.softmax(-1)
     something = allowed.any(-1, keepdims=True)
@@ -213,7 +224,7 @@ def _joined_mask(
     n, rows, columns = q.shape[0], q.shape[1], k.shape[1]
     mask = None
     if attn_mask is not None:
-        mask = _additive(attn_mask, "attn_mask", q.dtype)
+        mask = _canonical_mask(attn_mask, "attn_mask", None, "", q.dtype)
         wanted = {2: (rows, columns), 3: (n * heads, rows, columns)}.get(mask.ndim)
         if wanted is None:
             raise AssertionError(
@@ -231,18 +242,41 @@ def _joined_mask(
             raise AssertionError(
                 f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
             )
-        key_mask = _additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
+        other = _none_or_dtype(attn_mask), "attn_mask"
+        key_mask = _canonical_mask(padding, "key_padding_mask", *other, q.dtype)
+        key_mask = key_mask.reshape(n, 1, 1, columns)
         mask = key_mask if mask is None else mask + key_mask
     return mask
 
 
-def _additive(mask: Tensor, name: str, dtype: Dtype) -> Tensor:
-    """A mask as numbers to add to the scores. A boolean mask becomes -inf where it is True."""
-    if mask.dtype.kind == "b":
-        return wrap(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
-    if mask.dtype.kind != "f":
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    return mask
+def _canonical_mask(
+    mask: Tensor | None, mask_name: str, other_type: Dtype | None, other_name: str, target_type: Dtype,
+    check_other: bool = True,
+) -> Any:  # fmt: skip
+    """A mask as numbers to add to the scores. A boolean mask becomes -inf where it is True.
+
+    Published copies of PyTorch's layers call this function and _none_or_dtype, under these names of
+    PyTorch's. Warns if the other mask, of dtype `other_type`, has another dtype.
+    """
+    if mask is None:
+        return None
+    if mask.dtype.kind not in "bf":
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype != other_type:
+        warn_user(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. "
+            "Use same type for both instead."
+        )
+    if mask.dtype.kind == "f":
+        return mask
+    return wrap(np.where(mask.array, target_type.type(-np.inf), target_type.type(0)))
+
+
+def _none_or_dtype(input: Tensor | None) -> Dtype | None:
+    """The dtype of a mask, if there is one."""
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
 def _check_masks(
