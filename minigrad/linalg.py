@@ -358,7 +358,19 @@ def _check_chain(xs: list[Tensor]) -> None:
 # ------------------------------------------------------------------------ decompositions
 
 
-cholesky = of_method(__name__, "cholesky", upper=False)
+@takes_out
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """The Cholesky factor of A: the lower triangular matrix L with A = L @ L.T.
+
+    upper   return L.T instead
+
+    Raises LinAlgError unless A is positive definite. A must be symmetric, of shape (..., n, n).
+
+    >>> cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    return A._cholesky(upper)
 
 
 @takes_out
@@ -370,7 +382,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     tensor(2, dtype=minigrad.int32)
     """
     A = checked_square("cholesky_ex", A)
-    factor = _with_info(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
+    factor = _with_info(A, lambda a: a._cholesky(upper), first_indefinite, check_errors)
     return linalg_cholesky_ex(*factor)
 
 

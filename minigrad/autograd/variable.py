@@ -3,6 +3,7 @@
 from typing import Any
 
 from minigrad.core.data import as_array
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 
@@ -25,6 +26,10 @@ class Variable(metaclass=_EveryTensor):
     def __new__(
         cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool | None = None
     ) -> Any:
+        if volatile is not None:
+            warn_user(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+            )
         if data is None:
             return wrap(as_array(()))
         if not isinstance(data, ArrayMethods):

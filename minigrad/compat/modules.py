@@ -133,6 +133,7 @@ WITHOUT_EFFECT = {
     "jit.annotate": "compat.helpers.annotated",
     "nn.functional._Reduction": "nn._reduction",
     "nn.functional.grad": "nn.grad",
+    "nn.parallel.DataParallel": "nn.containers.DataParallel",
 }
 NOTHING_TO_DO = _by_name(WITHOUT_EFFECT)
 

@@ -59,7 +59,9 @@ def range(  # noqa: A001  # PyTorch's name
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices. Deprecated: use linalg.multi_dot.
 
-    >>> chain_matmul(minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1))
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     chain_matmul(minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1))
     tensor([[6.]])
     """
     if not matrices:
@@ -67,6 +69,10 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     for x in matrices:
         if x.ndim != 2:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {x.ndim}, expected 2 instead")
+    warn_user(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

@@ -22,10 +22,7 @@ class device(metaclass=TopLevel):
 
     def __init__(self, type: "device | str" = "cpu", index: int | None = None) -> None:
         name, colon, number = str(type).partition(":")
-        if name not in DEVICES:
-            raise RuntimeError(
-                f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}"
-            )
+        _check_name(name)
         if colon and not number.isdecimal():
             raise RuntimeError(f"Invalid device string: {type!r}")
         self.type = name
@@ -53,6 +50,14 @@ class device(metaclass=TopLevel):
         pass
 
 
+def _check_name(name: str) -> None:
+    """Raise RuntimeError unless there are devices of this name in PyTorch."""
+    if name not in DEVICES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}"
+        )
+
+
 CPU = device("cpu")
 DeviceLike = device | str | int | None  # ways to name a device
 
@@ -67,7 +72,10 @@ def check_device(device: DeviceLike) -> None:
 
     "meta" is accepted. In PyTorch it computes shapes without values; here the values are computed, too.
     """
-    if device is not None and str(device).partition(":")[0] not in ("cpu", "meta"):
+    name = str(device).partition(":")[0]
+    if device is not None and name not in ("cpu", "meta"):
+        if isinstance(device, str):
+            _check_name(name)
         raise DeviceError(
             f"minigrad computes on the CPU only, not on {str(device)!r} (Torch not compiled with CUDA enabled)."
         )

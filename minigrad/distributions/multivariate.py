@@ -10,8 +10,7 @@ from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, kl_divergence, standard_normal
 from minigrad.distributions.utils import _sum_rightmost, lazy_property
-from minigrad.linalg import inv, solve_triangular
-from minigrad.methods.methods_as_functions import cholesky
+from minigrad.linalg import cholesky, inv, solve_triangular
 
 __all__ = ["Independent", "MultivariateNormal"]
 

@@ -161,10 +161,11 @@ PRODUCTS = {np.cross, np.inner, np.kron, np.outer, np.tensordot}
 # These are methods with the same arguments: np.mean(x, axis=0) is x.mean(axis=0).
 NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in "all any mean moveaxis ravel reshape sum trace".split()}
 NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.min: ArrayMethods.amin, np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
-NUMPY_FUNCTIONS |= {getattr(np.linalg, name): getattr(ArrayMethods, name) for name in ("cholesky", "det", "matrix_power")}
+NUMPY_FUNCTIONS |= {getattr(np.linalg, name): getattr(ArrayMethods, name) for name in ("det", "matrix_power")}
 # These correspond to methods with other arguments or argument names.
 NUMPY_FUNCTIONS |= {
     np.linalg.inv: lambda a: a.inverse(),
+    np.linalg.cholesky: lambda a: a._cholesky(),
     np.argmax: lambda a, axis=None: a.argmax(axis=axis),
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
     np.prod: lambda a, axis=None, keepdims=False: NotImplemented if isinstance(axis, tuple) else a.prod(axis, keepdims),

@@ -39,7 +39,9 @@ class Arrangement(Base):
                 [2, 5],
                 [3, 6]])
         """
-        if self.ndim != 2:
+        if not self.ndim:
+            warn_user("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        elif self.ndim != 2:
             warn_user(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
                 "error in a future release. Consider `x.mT` to transpose batches of matrices or "
@@ -68,6 +70,8 @@ class Arrangement(Base):
         tensor([[1, 3],
                 [2, 4]])
         """
+        if not self.ndim:
+            warn_user("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
         if self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
         return ops.transpose.apply(self, dim0=0, dim1=1).conj() if self.ndim else self.conj()
@@ -228,14 +232,17 @@ class Arrangement(Base):
         """
         return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
 
-    def squeeze(self, dim: Dim = None) -> Self:
+    def squeeze(self, dim: Dim = None, *more: int) -> Self:
         """A view without the axes of length 1: all of them, or only those in dim. Longer axes are unchanged.
+
+        more   x.squeeze(0, 2) is x.squeeze((0, 2))
 
         >>> minigrad.zeros(1, 3, 1).squeeze().shape
         minigrad.Size([3])
         >>> minigrad.zeros(1, 3, 1).squeeze(0).shape
         minigrad.Size([3, 1])
         """
+        dim = (dim, *more) if more else dim  # type: ignore[arg-type]
         z = ops.squeeze.apply(self, axis=squeezable(self.array.shape, dim))
         if getattr(z, "node", None) is None:
             return z

@@ -87,9 +87,14 @@ def _trapezoids(function: str, y: Tensor, x: Tensor | None, dx: float | None, di
             raise RuntimeError(f"{function}: received a bool input for `{name}`, but bool is not supported. To fix it, use {name}.long().")
     if not n:
         return y
+    dim = normalize_one(dim, y.ndim)
     averages = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
         return averages * (1 if dx is None else dx)
     if x.ndim == 1:
-        x = x.reshape([-1 if i == normalize_one(dim, y.ndim) else 1 for i in range(y.ndim)])
+        if len(x) != n:
+            raise RuntimeError(f"{function}: There must be one `x` value for each sample point: {n}, but x has {len(x)}")
+        x = x.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape))
     return averages * x.diff(1, dim)

@@ -215,16 +215,23 @@ class Products(Arrangement):
         return decomposed(ops.inverse, why, first_dependent, checked_square("inv", self))
 
     def cholesky(self, upper: bool = False) -> Self:
-        """The Cholesky factor of x: the lower triangular matrix L with x = L @ L.T.
+        """The Cholesky factor of x. Deprecated: use linalg.cholesky.
 
-        upper   return L.T instead
-
-        Raises LinAlgError unless x is positive definite. x must be symmetric, of shape (..., n, n).
-
-        >>> minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
         tensor([[2., 0.],
                 [1., 2.]])
         """
+        warn_user(
+            "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
+            "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
+            "should be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+            "This transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+        )
+        return self._cholesky(upper)
+
+    def _cholesky(self, upper: bool = False) -> Self:
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
         return named(ops.transpose.apply(z.conj(), dim0=z.ndim - 2, dim1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z

@@ -137,12 +137,15 @@ class Statistics(Reductions):
         """
         return quantiles(self, q, dim, keepdim, interpolation, True)
 
-    def count_nonzero(self, dim: Dim = None) -> Self:
+    def count_nonzero(self, dim: Dim = None, *more: int) -> Self:
         """The number of nonzero entries, in total or along dim, an axis or a tuple of axes. NaN counts as nonzero.
+
+        more   x.count_nonzero(0, 1) is x.count_nonzero((0, 1))
 
         >>> minigrad.tensor([[0, 1], [2, 3]]).count_nonzero(0)
         tensor([1, 2])
         """
+        dim = (dim, *more) if more else dim  # type: ignore[arg-type]
         return self._constant(np.add.reduce(seen(self) != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:

@@ -134,13 +134,16 @@ class Writing(Indexing):
         reduce         "prod", "mean", "amax" or "amin"
         include_self   whether the old entry of x is included
 
+        >>> import warnings
         >>> x, index = minigrad.ones(2, 2), minigrad.tensor([0, 0])
-        >>> x.index_reduce(0, index, minigrad.tensor([[2.0, 3.0], [4.0, 5.0]]), "prod")
+        >>> with warnings.catch_warnings(action="ignore"):  # PyTorch calls it a beta
+        ...  x.index_reduce(0, index, minigrad.tensor([[2.0, 3.0], [4.0, 5.0]]), "prod")
         tensor([[ 8., 15.],
                 [ 1.,  1.]])
         """
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        warn_user("index_reduce() is in beta and the API may change at any time.")
         at, dim = indices_of("index_reduce", index), normalize_one(dim, self.ndim)
         if at.ndim > 1:
             raise IndexError(f"index_reduce_(): Index is supposed to be a vector, but got dim: {at.ndim}")
@@ -291,16 +294,23 @@ class Writing(Indexing):
         z = ops.index_put.apply(self, src, index=part(normalize_one(dim, self.ndim), slice(start, end, step)))
         return named(z, "SliceScatterBackward0")
 
-    def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+    def diagonal_scatter(self, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """A copy of x with x.diagonal(offset, dim1, dim2) replaced by src.
 
         >>> minigrad.zeros(2, 2).diagonal_scatter(minigrad.tensor([1.0, 2.0]))
         tensor([[1., 0.],
                 [0., 2.]])
         """
-        z = self.clone()
-        z.diagonal(offset, dim1, dim2).copy_(src)
-        return z
+        size, wanted = list(np.shape(getattr(src, "array", src))), list(np.diagonal(self.array, offset, dim1, dim2).shape)
+        if size != wanted:
+            raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {size}, slice size = {wanted}")
+        axes, along = [normalize_one(dim, self.ndim) for dim in (dim1, dim2)], np.arange(wanted[-1])
+        index: list[Any] = [slice(None)] * self.ndim
+        index[axes[0]], index[axes[1]] = along + max(-offset, 0), along + max(offset, 0)
+        # NumPy has the diagonal where the two axes were if they are next to each other, and first if not
+        first = min(axes) if abs(axes[0] - axes[1]) == 1 else 0
+        source = src if first == len(size) - 1 else src.movedim(-1, first)
+        return named(ops.index_put.apply(self, source, index=tuple(index)), "DiagonalScatterBackward0")
 
     def put(self, index: Values, source: Any, accumulate: bool = False) -> Self:
         """A copy of x with source written at these positions of the flattened x.
@@ -392,6 +402,11 @@ def scattering(name: str, x: Base, dim: int, index: Values, src: Any, reduce: st
     index = index_along(name, x, dim, indices_of(name, index))
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(src, Indexing) and reduce is not None and name == "scatter":
+        warn_user(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+            "Use torch.scatter_reduce instead for more reduction options."
+        )
     if isinstance(src, Indexing):
         if src.array.dtype != x.array.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {torch_name(x.dtype)} and {torch_name(src.dtype)}.")

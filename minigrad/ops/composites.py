@@ -112,8 +112,8 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
     last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(seen(x)), axis=axis, keepdims=True)
-    place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
-    at = gather(sorting(seen(x), axis), index=place, axis=axis)  # NaNs are sorted to the end
+    place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last - nans + 1, last // 2)
+    at = gather(sorting(seen(x), axis), index=place, axis=axis)  # NaNs are sorted to the end, the first of them first
     return taken(kind, x, at, axis, keepdims)
 
 

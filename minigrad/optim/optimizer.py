@@ -379,7 +379,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 if given is not None:
                     if not (isinstance(given, tuple) and len(given) == 2):
                         raise RuntimeError(
-                            f"{step.__qualname__} must return None or a tuple of (new_args, new_kwargs), "
+                            f"{type(self).__name__}.step must return None or a tuple of (new_args, new_kwargs), "
                             f"but got {given}. This value was returned by a pre-hook of the step."
                         )
                     args, kwargs = given

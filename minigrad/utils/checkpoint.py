@@ -103,12 +103,12 @@ def set_device_states(devices: list[int], states: list[Tensor]) -> None:
     """
 
 
-def warn_unless_given(use_reentrant: bool | None) -> None:
+def warn_unless_given(use_reentrant: bool | None, function: str = "") -> None:
     """Warn, as PyTorch does, if use_reentrant is not passed."""
     if use_reentrant is None:
         warn_user(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. To fix it, pass "
-            "use_reentrant=False, which is recommended.",
+            f"torch.utils.checkpoint{function}: the use_reentrant parameter should be passed explicitly. To fix it, "
+            "pass use_reentrant=False, which is recommended.",
         )
 
 
@@ -257,7 +257,7 @@ def checkpoint_sequential(
     >>> x.grad is not None
     True
     """
-    warn_unless_given(use_reentrant)
+    warn_unless_given(use_reentrant, ".checkpoint_sequential")
     functions = list(functions)
     size = max(1, len(functions) // segments)
     starts = range(0, size * (segments - 1) + 1, size)

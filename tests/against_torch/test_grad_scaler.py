@@ -93,7 +93,7 @@ def shown(m):
     s = m.amp.GradScaler("cpu", init_scale=4)
     x = m.ones(2)
     kinds = [s.scale(x), s.scale([x, (x,)]), list(s.scale(iter([x])))]
-    s.update(m.tensor([2.0]))
+    s.update(m.tensor(2.0))
     s.set_growth_factor(3.0), s.set_backoff_factor(0.1), s.set_growth_interval(5)
     settings = s.get_growth_factor(), s.get_backoff_factor(), s.get_growth_interval()
     other = m.amp.GradScaler("cpu", enabled=False)

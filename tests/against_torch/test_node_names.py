@@ -11,7 +11,7 @@ EXPRESSIONS = """
 x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
 m.bmm(b, b.mT) | m.addmm(m.ones(3, 3), x, x.T) | m.outer(v, v) | x[0] | x[0, 1] | x[1:] | x[:, 1] | x[::2, 1:] | x[i] | x[x > 0]
 x[None] | x[...] | x[0:1, 0] | x.T | x.t() | x.mT | x.transpose(0, 1) | x.permute(1, 0) | x.reshape(-1) | x.view(-1) | x.flatten()
-v.t() | x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
+v.t() | x.diagonal_scatter(v[:3]) | x.diagonal_scatter(v[:2], 1, 1, 0) | x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
 x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.norm(dim=0) | m.linalg.norm(x) | x.logsumexp(0) | x.cumsum(0) | x.cumprod(0)
 x.clone() | x.double() | x.T.contiguous() | x.abs() | x.exp() | x.log() | x.sqrt() | x.sin() | x.relu() | x.sigmoid() | x.tanh()
 x.clamp(0, 1) | x.clamp(min=0) | m.where(x > 0, x, x) | m.maximum(x, x) | m.cat([x, x]) | m.stack([x, x]) | x.gather(0, z)

@@ -21,6 +21,11 @@ m.autocast("cuda") | m.amp.autocast("cuda", dtype=m.float16) | m.autocast("cuda"
 m.cuda.amp.autocast() | m.cuda.amp.autocast(enabled=False) | m.cuda.amp.GradScaler() | m.cuda.amp.GradScaler(enabled=False) | m.cuda.amp.custom_fwd(len) | m.cuda.amp.custom_bwd(len)
 m.zeros(2).random_(0, 2**24) | m.zeros(2).random_(0, 2**30) | m.zeros(2).half().random_(-4000, 1) | m.randint(0, 2**30, (2,), dtype=m.float64)
 F.dropout2d(m.ones(1, 2, 2)) | F.dropout2d(m.ones(1, 2)) | m.add(m.ones(2), 1, out=m.ones(3)) | m.add(m.ones(2), 1, out=m.ones(0)) | F.affine_grid(m.ones(1, 2, 3), (1, 1, 2, 1), align_corners=True)
+m.cholesky(m.eye(2)) | m.eye(2).cholesky() | m.linalg.cholesky(m.eye(2)) | m.linalg.cholesky_ex(m.eye(2)) | m.chain_matmul(m.eye(2), m.eye(2)) | m.tensor(1.0).T | m.tensor(1.0).H
+m.eye(2).index_reduce(0, m.tensor([0]), m.ones(1, 2), "prod") | m.eye(2).index_reduce_(0, m.tensor([0]), m.ones(1, 2), "mean") | m.eye(2).scatter_reduce(0, m.tensor([[0]]), m.ones(1, 1), "sum")
+m.eye(2).scatter(0, m.tensor([[0]]), m.ones(1, 1), reduce="add") | m.eye(2).scatter_(0, m.tensor([[0]]), m.ones(1, 1), reduce="multiply") | m.eye(2).scatter_(0, m.tensor([[0]]), 2.0, reduce="add") | m.eye(2).scatter_add_(0, m.tensor([[0]]), m.ones(1, 1))
+m.autograd.Variable(x, volatile=True) | m.autograd.Variable(x) | F.gumbel_softmax(x, eps=1e-9) | F.gumbel_softmax(x, hard=True)
+m.utils.checkpoint.checkpoint_sequential(m.nn.Sequential(m.nn.Linear(3, 2)), 1, x) | m.utils.checkpoint.checkpoint(m.sin, x)
 encoder(8) | encoder(8, batch_first=True) | encoder(8, norm_first=True) | encoder(8, batch_first=True, bias=False) | encoder(6, 3, batch_first=True) | encoder(8, batch_first=True, activation=m.tanh)
 encoder(8, batch_first=True, activation=F.gelu) | encoder(8, batch_first=True, activation=m.nn.ReLU()) | m.nn.TransformerEncoder(m.nn.Linear(2, 2), 1) | m.nn.TransformerEncoder(m.nn.TransformerEncoderLayer(4, 2), 1, enable_nested_tensor=False)
 m.nn.Transformer(4, 2, 1, 1) | m.nn.Transformer(4, 2, 1, 1, batch_first=True)

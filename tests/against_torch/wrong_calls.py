@@ -187,7 +187,7 @@ t.linalg.matrix_norm(u) | t.linalg.matrix_norm(x, ord=7) | t.linalg.matrix_norm(
 t.linalg.matrix_norm(x, dim=0)  # another class
 t.renorm(x, -1, 0, 1) | t.renorm(x, 2, 5, 1) | t.renorm(u, 2, 0, 1) | t.renorm(x, 2, 0, -1)
 t.searchsorted(x, t.ones(3, 2)) | t.searchsorted(s, x) | t.searchsorted(u, x, side='bogus') | t.bucketize(x, q)
-t.trapezoid(x, u, dim=0)  # accepted
+t.trapezoid(x, u, dim=0)
 t.cdist(x, t.ones(2, 4)) | t.cdist(x, y, p=-1) | t.cdist(u, u) | t.cdist(x, x, compute_mode='mm') | t.vander(x) | t.polygamma(-1, x) | t.clamp(x)
 x.clip() | t.clamp(x, 'a') | t.lerp(x, y.double(), 0.5) | t.lerp(x, y, y.double()) | t.where(x, x, y)
 t.where(h, x, t.ones(4)) | t.logical_not(5) | t.bitwise_and(x, y) | t.bitwise_not(x) | t.bitwise_or(x, i)
@@ -430,7 +430,9 @@ F.embedding_bag(i, q, padding_idx=3) | F.embedding_bag(i, q, mode='sum', per_sam
 F.embedding_bag(i, q, per_sample_weights=t.ones(2, 3))
 F.embedding_bag(i, q, mode='sum', per_sample_weights=t.ones(2, 2)) | F.embedding_bag(x, q)
 F.normalize(x, dim=5) | F.cosine_similarity(x, t.ones(4)) | F.cosine_similarity(x, y, dim=3)
-F.pairwise_distance(x, t.ones(4)) | F.pdist(u) | F.conv1d(b, t.ones(2, 4, 2))
+t.trapezoid(u, t.ones(9)) | t.trapezoid(x, t.ones(2)) | t.cumulative_trapezoid(x, t.ones(1)) | t.trapezoid(t.ones(3), t.ones(2, 3))
+t.diagonal_scatter(q, t.ones(1)) | t.diagonal_scatter(q, t.ones(5)) | F.affine_grid(t.ones(1, 2, 3), (1, 1, 2)) | t.zeros(2, device='gpu') | x.to('nope') | nn.Linear(2, 2).to('CPU')
+F.pairwise_distance(x, t.ones(4)) | F.pdist(u) | F.pdist(x, -1.0) | F.conv1d(b, t.ones(2, 4, 2))
 F.conv1d(b, t.ones(2, 3, 2), t.ones(3)) | F.conv1d(b, t.ones(2, 3, 9)) | F.conv1d(b, t.ones(2, 3, 2), stride=0)
 F.conv1d(b, t.ones(2, 3, 2), stride=-1) | F.conv1d(b, t.ones(2, 3, 2), padding=-1)
 F.conv1d(b, t.ones(2, 3, 2), dilation=0) | F.conv1d(b, t.ones(2, 3, 2), dilation=-1)
@@ -499,7 +501,7 @@ F.grid_sample(im, t.zeros(2, 3, 3, 2), mode='bogus', align_corners=False)
 F.grid_sample(im, t.zeros(2, 3, 3, 2), padding_mode='bogus', align_corners=False)
 F.grid_sample(im, t.zeros(2, 3, 3, 2, dtype=t.float64), align_corners=False)
 F.grid_sample(t.ones(2, 3, 0, 4), t.zeros(2, 3, 3, 2), align_corners=False)
-F.affine_grid(t.zeros(2, 2, 3), (2, 3, 4), align_corners=False)  # another class
+F.affine_grid(t.zeros(2, 2, 3), (2, 3, 4), align_corners=False)
 F.affine_grid(t.zeros(2, 3, 3), (2, 3, 4, 4), align_corners=False)
 F.affine_grid(t.zeros(2, 2, 3), (2, 3, 0, 4), align_corners=False)
 F.affine_grid(t.zeros(2, 2, 3), (2, 3, -1, 4), align_corners=False)

@@ -235,6 +235,8 @@ def gumbel_softmax(
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
+    if eps != 1e-10:
+        warn_user("`eps` parameter is deprecated and has no effect.")
     noise = -np.log(kernels.exponential(logits.shape, logits.dtype, 1, None))
     soft = ((logits + with_name("noise", wrap(noise))) / tau).softmax(dim)
     if not hard:

@@ -58,10 +58,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
-    if theta.ndim != 3 or tuple(theta.shape[1:]) != (2, 3) or len(size) != 4:
+    if len(size) != 4:
+        raise NotImplementedError(
+            f"affine_grid only supports 4D sizes, for 2D affine transforms. Got size {tuple(size)}."
+        )
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (2, 3):
         raise ValueError(
             f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {tuple(size)}. Got "
-            f"{tuple(theta.shape)}."
+            f"{theta.shape!r}."
         )
     if theta.dtype.kind != "f":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
