@@ -12,7 +12,7 @@ import minigrad
 from minigrad import static
 from tests.random_programs import compiled, inputs, written
 
-pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:(The use of `x.T`|Tensor.T is):UserWarning")
 
 
 def seeds_for(results: Any) -> list[Any]:
