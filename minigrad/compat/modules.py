@@ -154,6 +154,7 @@ GUARDED = f"{ON_CPU} To fix it, write it under `if cuda.is_available():`."
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
+BY_SCIPY = "To fix it, use scipy.special on x.detach().numpy(); no gradient flows back."
 REMOVED = (
     "This function was deprecated since version 1.9 and is now removed from PyTorch. "
     "To fix it, use linalg: solve(A, B), lstsq(A, B), eigh(A), matrix_rank(A)."
@@ -166,7 +167,8 @@ GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
-    "eig eigvals ldl_factor lobpcg": BY_NUMPY,
+    "eig eigvals geqrf householder_product ldl_factor lobpcg lu_solve orgqr ormqr": BY_NUMPY,
+    "i0 igamma igammac": BY_SCIPY,
     "lstsq matrix_rank solve symeig": REMOVED,
     "ContinuousBernoulli FisherSnedecor HalfCauchy InverseGamma Kumaraswamy LKJCholesky": DISTRIBUTION,
     "LogisticNormal LowRankMultivariateNormal NegativeBinomial Pareto VonMises Weibull Wishart": DISTRIBUTION,

@@ -37,7 +37,7 @@ CASES = {
     "cholesky_solve": (lambda m, x, y: m.cholesky_solve(y, m.linalg.cholesky(x)), SYMMETRIC, draw(3, 2)), "cholesky_inverse": (lambda m, x: m.cholesky_inverse(m.linalg.cholesky(x)), SYMMETRIC),
     "triangular_solve": (lambda m, x, y: m.linalg.solve_triangular(x, y, upper=True), SYMMETRIC, draw(3, 2)), "fill": (lambda m, x: m.fill(x.detach(), 2.0), X),
     "heaviside_": (lambda m, x, y: x.detach().clone().heaviside_(y.detach()), X, Y), "ger": (lambda m, x, y: x[0].ger(y[0]), X, Y), "entr": (lambda m, x: m.special.entr(x), np.abs(X)),
-    "ndtr": (lambda m, x: m.special.ndtr(x), X), "ndtri": (lambda m, x: m.special.ndtri(x), np.abs(X) / 2.1), "expit": (lambda m, x: m.special.expit(x), X),
+    "ndtr": (lambda m, x: m.special.ndtr(x), X), "ndtri": (lambda m, x: m.special.ndtri(x), np.abs(X) / 2.1), "log_ndtr": (lambda m, x: m.special.log_ndtr(x * 3), X), "erfcx": (lambda m, x: m.special.erfcx(x * 2), X), "expit": (lambda m, x: m.special.expit(x), X),
     "grid_sample": (lambda m, x, g: F(m).grid_sample(x, g, align_corners=False), IMAGE, GRID), "grid_sample with corners": (lambda m, x, g: F(m).grid_sample(x, g, align_corners=True), IMAGE, GRID),
     "grid_sample at the border": (lambda m, x, g: F(m).grid_sample(x, g, padding_mode="border", align_corners=False), IMAGE, GRID), "grid_sample nearest": (lambda m, x, g: F(m).grid_sample(x, g.detach(), "nearest", align_corners=False), IMAGE, GRID),
     "affine_grid": (lambda m, t: F(m).affine_grid(t, (2, 1, 3, 4), align_corners=False), draw(2, 2, 3)), "affine_grid with corners": (lambda m, t: F(m).affine_grid(t, (2, 1, 3, 4), align_corners=True), draw(2, 2, 3)),

@@ -132,6 +132,9 @@ def test_type_and_value_or_refusal_are_those_of_pytorch(function):
     assert {n: found for n, found in both.items() if found[0] != found[1]} == {}
 
 
+FAR_OUT = [-np.inf, -1e6, -60.0, -21.0, -9.9, 9.0, 30.0, np.inf, np.nan]
+
+
 SAMPLES_OF_PYTORCH = {
     "norm of complex": lambda m: m.tensor([3 + 4j, 1j]).norm(),
     "norms of complex rows": lambda m: m.tensor([[3 + 4j, 1j]]).norm(p=1, dim=1),
@@ -142,6 +145,9 @@ SAMPLES_OF_PYTORCH = {
         m.ones(1, 3), m.arange(6.0).view(2, 3), ([0, 1], [0, 1])
     ),
     "ndtr of whole numbers": lambda m: m.special.ndtr(m.tensor([0, 1, 3], dtype=m.uint8)),
+    "log_ndtr far out": lambda m: m.special.log_ndtr(m.tensor(FAR_OUT, dtype=m.float64)),
+    "erfcx far out": lambda m: m.special.erfcx(m.tensor(FAR_OUT, dtype=m.float64)),
+    "log_ndtr of whole numbers": lambda m: m.special.log_ndtr(m.tensor([0, 1, 3], dtype=m.uint8)),
     "ndtr of truth values": lambda m: m.special.ndtr(m.tensor([True, False])),
     "ndtri of whole numbers": lambda m: m.special.ndtri(m.tensor([0, 1], dtype=m.uint8)),
     "amax of truth values": lambda m: m.zeros(2, dtype=m.bool).scatter_reduce(
