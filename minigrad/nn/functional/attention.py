@@ -324,3 +324,9 @@ def _check_inputs(
         raise AssertionError(
             f"key shape {Size(key.shape)} does not match value shape {Size(value.shape)}"
         )
+    if query.ndim == 3 and key.shape[1] != query.shape[1]:
+        split = [len(key), query.shape[1] * heads, e // heads]
+        raise RuntimeError(
+            f"shape '{split}' is invalid for input of size {len(key) * key.shape[1] * e}: the batch of key "
+            f"and value has {key.shape[1]} sequences, but that of query has {query.shape[1]}"
+        )
