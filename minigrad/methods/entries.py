@@ -42,8 +42,12 @@ class Entries(Operators, Writing):
         if min is None and max is None:
             raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
         if max is None:
-            return ops.clamp_min.apply(self, min)
-        z = ops.clamp_max.apply(self, max) if min is None else ops.clamp.apply(self, min, max)
+            z = ops.clamp_min.apply(self, min)
+            return named(z, "ClampBackward0", ops.clamp_min) if isinstance(min, Base) else z
+        if min is None:
+            z = ops.clamp_max.apply(self, max)
+            return named(z, "ClampBackward0", ops.clamp_max) if isinstance(max, Base) else z
+        z = ops.clamp.apply(self, min, max)
         return named(z, "ClampBackward0", ops.clamp) if isinstance(min, Base) or isinstance(max, Base) else z
 
     def clamp_min(self, min: Operand) -> Self:

@@ -28,6 +28,7 @@ from minigrad.methods.arguments import (
 )
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
+from minigrad.ops.composites import named
 
 # The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x).
 NUMBER_FIRST = frozenset("""
@@ -51,6 +52,7 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
 
     @functools.wraps(method)
     def called(input: Tensor, *args: object, out: Any = None, **kwargs: object) -> Any:
+        of_number_first = False
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             factor = name in FACTORS_FIRST and len(args) > 2
@@ -60,7 +62,7 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
             elif not (factor or first) or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
             elif first:
-                input = wrap(_beside(name, input, other))
+                input, of_number_first = wrap(_beside(name, input, other)), True
         if out is not None and name in IN_DTYPE_OF_OUT and hasattr(out, "dtype"):
             kwargs.setdefault("dtype", out.dtype)
         try:
@@ -70,6 +72,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
             raise
         except MemoryError as error:
             raise memory_error(name, (), error) from None
+        if of_number_first and name in ("pow", "float_power"):
+            z = named(z, "PowBackward2")
         return z if out is None else into_out(name, out, z, kwargs.get("dtype"))
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__

@@ -96,7 +96,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([1, 2, 4]).float_power(-1)
         tensor([1.0000, 0.5000, 0.2500], dtype=minigrad.float64)
         """
-        return ops.pow.apply(doubled(self), doubled(exponent))
+        z = ops.pow.apply(doubled(self), doubled(exponent))
+        return named(z, "PowBackward1", ops.pow) if isinstance(exponent, Base) else z
 
     def float_power_(self, exponent: Operand) -> Self:
         """x **= exponent, computed in float64. Raises RuntimeError unless x is float64 (or complex128).
@@ -111,7 +112,8 @@ class Operators(FromRows):
         kinds = {self.dtype.kind, getattr(power, "dtype", np.dtype(type(power))).kind}
         if self.dtype != (wanted := np.dtype(np.complex128 if "c" in kinds else np.float64)):
             raise RuntimeError(f"the base given to float_power_ has dtype {torch_name(self.dtype)} but the operation's result requires dtype {torch_name(wanted)}")
-        return ops.pow.apply_(self, power)
+        z = ops.pow.apply_(self, power)
+        return named(z, "PowBackward1", ops.pow) if isinstance(exponent, Base) else z
 
     def lerp(self, end: Operand, weight: Operand) -> Self:
         """x + weight * (end - x): linear interpolation between x and end. `end` and `weight` are broadcast with x.
@@ -119,7 +121,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([0.0, 10.0]).lerp(minigrad.tensor([10.0, 20.0]), 0.25)
         tensor([ 2.5000, 12.5000])
         """
-        return ops.lerp.apply(self, end, weight)
+        z = ops.lerp.apply(self, end, weight)
+        return named(z, "LerpBackward1", ops.lerp) if isinstance(weight, Base) else z
 
     def addcmul(self, tensor1: Self, tensor2: Self, *older: Any, value: float = 1) -> Self:
         """x + value * tensor1 * tensor2, broadcast.
@@ -167,7 +170,8 @@ class Operators(FromRows):
         """
         if exponent.__class__ is int and exponent < 0 and self.dtype.kind in "iub":
             raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
-        return ops.pow.apply(self, exponent)
+        z = ops.pow.apply(self, exponent)
+        return named(z, "PowBackward1", ops.pow) if isinstance(exponent, Base) else z
 
     __pow__ = or_not_implemented(pow)  # noqa: A003  # the method above, not the builtin
 

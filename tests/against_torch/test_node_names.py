@@ -65,7 +65,8 @@ x.sort(stable=True)[0] | x.quantile(v[:2].double().sigmoid().to(x.dtype), 0) | m
 m.linalg.cholesky(x @ x.T + m.eye(3), upper=True) | m.linalg.solve(x @ x.T + m.eye(3), v[:3]) | m.linalg.solve_triangular(x @ x.T, x, upper=True)
 m.cholesky_solve(x, x @ x.T + m.eye(3)) | m.cholesky_inverse(x @ x.T + m.eye(3)) | m.linalg.qr(x)[1] | x.scatter_reduce(0, z, x, "amax")
 x.scatter_reduce(0, z, x, "mean") | x.scatter_reduce(0, z, x, "sum") | x.scatter_reduce(0, z, x, "prod")
-m.trapezoid(x, x) | m.trapezoid(x) | m.special.ndtri(x.sigmoid()) | m.special.ndtr(x) | m.special.log_ndtr(x) | m.special.erfcx(x) | m.special.xlog1py(x, x) | x.ldexp(i[:1]) | x.frexp()[0]
+x ** y | y ** x | x ** i[:1] | m.pow(x, y) | m.pow(2, x) | 2 ** x | x.clone().pow_(y) | x.float_power(y) | y.float_power(x) | m.float_power(2, x) | m.lerp(x, y, y) | m.lerp(x, y, 0.5)
+x.clamp(y) | x.clamp(max=y) | x.clone().clamp_(y) | x.clamp(y, y) | x.clamp(min=0) | m.trapezoid(x, x) | m.trapezoid(x) | m.special.ndtri(x.sigmoid()) | m.special.ndtr(x) | m.special.log_ndtr(x) | m.special.erfcx(x) | m.special.xlog1py(x, x) | x.ldexp(i[:1]) | x.frexp()[0]
 F.multi_margin_loss(x, i[:1].repeat(3)) | F.multilabel_margin_loss(x, z.new_zeros(3, 4)) | F.pad(x, (1, 1), mode="reflect") | F.pad(x, (1, 1), mode="replicate")
 m.nn.RNN(4, 2)(b)[0] | m.nn.LSTM(4, 2)(b)[0] | m.nn.LSTM(4, 2).double()(b.double())[0] | m.nn.LSTM(4, 2, bidirectional=True)(b)[0]
 m.nn.RNN(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2, batch_first=True)(b)[0] | m.nn.LSTM(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2)(x)[0]
