@@ -401,6 +401,8 @@ def _generate(op: Op, name: str) -> Callable[..., Any]:
 
 def _writer(op: Op) -> Callable[..., Any]:
     """op.apply_ for an op without generated code: calls dispatch.py."""
+    if len(op.operands) == 1:  # the ufunc would take a second one for `out`
+        return lambda x, **settings: x._write(op, **settings)
     return lambda x, *ys, **settings: x._write(op, *ys, **settings)
 
 

@@ -430,6 +430,7 @@ F.embedding_bag(i, q, padding_idx=3) | F.embedding_bag(i, q, mode='sum', per_sam
 F.embedding_bag(i, q, per_sample_weights=t.ones(2, 3))
 F.embedding_bag(i, q, mode='sum', per_sample_weights=t.ones(2, 2)) | F.embedding_bag(x, q)
 F.normalize(x, dim=5) | F.cosine_similarity(x, t.ones(4)) | F.cosine_similarity(x, y, dim=3)
+(i * 1).bitwise_not_().bitwise_not_(i) | (k ^ True).bitwise_not_().bitwise_not_(k)
 nn.MultiheadAttention(4, 2)(t.ones(3, 2, 4), t.ones(3, 1, 4), t.ones(3, 1, 4)) | nn.MultiheadAttention(4, 2, batch_first=True)(t.ones(1, 3, 4), t.ones(2, 3, 4), t.ones(2, 3, 4))
 nn.TransformerDecoderLayer(4, 2)(t.ones(3, 2, 4), t.ones(3, 1, 4)) | nn.Transformer(4, 2, 1, 1)(t.ones(3, 1, 4), t.ones(3, 2, 4))
 t.trapezoid(u, t.ones(9)) | t.trapezoid(x, t.ones(2)) | t.cumulative_trapezoid(x, t.ones(1)) | t.trapezoid(t.ones(3), t.ones(2, 3))
