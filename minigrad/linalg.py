@@ -358,19 +358,7 @@ def _check_chain(xs: list[Tensor]) -> None:
 # ------------------------------------------------------------------------ decompositions
 
 
-@takes_out
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The Cholesky factor of A: the lower triangular matrix L with A = L @ L.T.
-
-    upper   return L.T instead
-
-    Raises LinAlgError unless A is positive definite. A must be symmetric, of shape (..., n, n).
-
-    >>> cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
-    """
-    return A._cholesky(upper)
+cholesky = of_method(__name__, "cholesky", method="_cholesky", upper=False)
 
 
 @takes_out

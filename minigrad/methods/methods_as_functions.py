@@ -89,11 +89,12 @@ def _beside(name: str, value: complex, x: Tensor) -> Any:
     return as_array(number(value, dtype), dtype)
 
 
-def of_method(module: str, name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]:
+def of_method(module: str, name: str, tensors: str = "A", method: str = "", **settings: object) -> Callable[..., Tensor]:
     """The method as a function with other parameters, for linalg and sparse: cross(input, other, *, dim=-1).
 
     module     where the function is
     tensors    the names of its tensors
+    method     the name of the method, if it differs
     settings   its settings, which must be given by name, with their defaults
 
     >>> of_method(__name__, "mul", "x, y")(minigrad.tensor(2.0), minigrad.tensor(3.0))
@@ -102,11 +103,11 @@ def of_method(module: str, name: str, tensors: str = "A", **settings: object) ->
     first, _, others = tensors.partition(", ")
     head = ", ".join([tensors, *["*"] * bool(settings), *[f"{k}={v!r}" for k, v in settings.items()]])
     passed = ", ".join([*[others] * bool(others), *[f"{k}={k}" for k in settings]])
-    source = f"def {name}({head}):\n    return {first}.{name}({passed})\n"
+    source = f"def {name}({head}):\n    return {first}.{method or name}({passed})\n"
     made: Any = compiled(f"{module}.{name}", source, {})[name]
     made.__module__ = module
     made.__annotations__ = dict.fromkeys(tensors.split(", "), Tensor) | {"return": Tensor}
-    made.__doc__ = getattr(M, name).__doc__
+    made.__doc__ = getattr(M, method or name).__doc__
     return takes_out(made)
 
 

@@ -232,6 +232,16 @@ class Products(Arrangement):
         return self._cholesky(upper)
 
     def _cholesky(self, upper: bool = False) -> Self:
+        """The Cholesky factor of x: the lower triangular matrix L with x = L @ L.T.
+
+        upper   return L.T instead
+
+        Raises LinAlgError unless x is positive definite. x must be symmetric, of shape (..., n, n).
+
+        >>> minigrad.linalg.cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+        """
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
         return named(ops.transpose.apply(z.conj(), dim0=z.ndim - 2, dim1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
