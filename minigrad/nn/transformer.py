@@ -336,9 +336,9 @@ class Transformer(Module):
     initialized with xavier_uniform_.
 
     >>> from minigrad import ones
-    >>> model = Transformer(8, 2, 1, 1, 16)
-    >>> model(ones(5, 3, 8), ones(4, 3, 8), tgt_mask=model.generate_square_subsequent_mask(4)).shape
-    minigrad.Size([4, 3, 8])
+    >>> model = Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(ones(3, 5, 8), ones(3, 4, 8), tgt_mask=model.generate_square_subsequent_mask(4)).shape
+    minigrad.Size([3, 4, 8])
     """
 
     def __init__(
