@@ -1156,3 +1156,14 @@ def test_a_flag_that_a_step_changes_is_refused():
     layer.is_set = False
     layer(x)
     assert_close(step(x + 1), layer(x + 1).detach())
+
+
+def test_an_index_that_is_out_of_range_in_a_later_run_is_explained():
+    step = static.compile(F.cross_entropy)
+    x = minigrad.ones(2, 3)
+    step(x, minigrad.tensor([0, 1]))
+    for wrong in (3, -100):
+        with pytest.raises(
+            ProgramError, match="an index of this run is out of range.*targets to ignore"
+        ):
+            step(x, minigrad.tensor([0, wrong]))

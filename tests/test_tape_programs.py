@@ -147,7 +147,7 @@ def test_a_rule_that_is_one_instruction_of_the_program_is_written_out_in_its_gra
     shown = gradient.show(seeded=True)
 
     assert [line.op.name for line in gradient.instructions] == ["cross_entropy_dx"]
-    assert {n["program"]["of"] for n in nodes(shown.document, 1, role="rule")} == {"n2"}
+    assert {n["program"]["of"] for n in nodes(shown.document, 1, role="rule")} == {"n3"}
 
 
 @at_every_sample(lambda s: s.op.rules)

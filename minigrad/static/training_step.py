@@ -224,7 +224,14 @@ class Replay:
             self.commits = [commit for commit in self.commits if commit()]
         plan = self.plan
         plan.rebind()
-        results = plan.function(*arrays)
+        try:
+            results = plan.function(*arrays)
+        except IndexError as error:
+            raise ProgramError(
+                f"an index of this run is out of range: {error}. Indices are checked when a program is recorded, and "
+                "so is whether cross_entropy has targets to ignore. To fix it, correct the index, or make the first "
+                "call with a batch in which a target is ignored."
+            ) from None
         for counter in self.written:
             counter.count += 1
         wrap, n = make.wrap, self.count

@@ -341,8 +341,9 @@ def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, 
                 f"Target {values[tuple(where)]} is out of bounds. With {n} classes a target is 0 to {n - 1}; "
                 f"this one is at row {', '.join(map(str, where)) or 0}."
             )
-    unknown = target.__class__ is not np.ndarray  # those of later runs, while a program is recorded
-    ignored = target == ignore_index if some_outside or unknown or 0 <= ignore_index < n else None
+    # Could it be taken for a class? A later run of a program may have targets to ignore, and to NumPy -1 is the last.
+    least = -n if target.__class__ is not np.ndarray else 0
+    ignored = target == ignore_index if some_outside or least <= ignore_index < n else None
     if ignored is not None:
         weights = (~ignored).astype(dtype)
         target = np.where(ignored, 0, target)
