@@ -15,6 +15,7 @@ from minigrad import ops
 from minigrad.core.modes import seen
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.base import zeros_of
 from minigrad.nn.functional.arguments import (
     as_image,
     check_steps,
@@ -262,6 +263,7 @@ def _adaptive_max_pool(
     height, width = x.shape[-2:]
     rows, columns = (1, *sizes) if axes == 1 else sizes
     places = []
+    zeros_of((*x.shape[:-2], rows, columns), np.int64)  # an error if they do not fit into memory
     for top, bottom in _parts(height, rows):
         for left, right in _parts(width, columns):
             part = seen(x)[..., top:bottom, left:right]
