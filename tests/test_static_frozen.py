@@ -88,6 +88,25 @@ RIGHT = {
         (M, [*M, *M]),
         (M[::-1], [*M, *M[::-1]]),
     ),
+    "attention of heads, masked": (
+        lambda x, m: F.multi_head_attention_forward(
+            *[x[:, None]] * 3,
+            2,
+            1,
+            T([*M, *M]),
+            None,
+            None,
+            None,
+            False,
+            0.0,
+            minigrad.eye(2),
+            None,
+            attn_mask=m > 0,
+            key_padding_mask=m[:1] < 0,
+        )[0],
+        (M, [[0, 0, -1], [0, 0, 0], [0, 1, 0]]),
+        (M[::-1], [[0, -1, 0], [1, 0, 0], [0, 1, 0]]),
+    ),
     "along an axis": (
         lambda x: (
             x.max(0).values + x.min(0).values + x.kthvalue(2, 0).values + x.cummax(0).values[1]

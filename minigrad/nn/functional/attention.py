@@ -269,12 +269,12 @@ def _canonical_mask(
         )
     if mask.dtype.kind == "f":
         return mask
-    return wrap(np.where(mask.array, target_type.type(-np.inf), target_type.type(0)))
+    return wrap(np.where(seen(mask), target_type.type(-np.inf), target_type.type(0)))
 
 
 def _none_or_dtype(input: Tensor | None) -> Dtype | None:
     """The dtype of a mask, if there is one."""
-    if input is None or isinstance(input, Tensor):
+    if input is None or isinstance(input, ArrayMethods):
         return None if input is None else input.dtype
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
