@@ -126,9 +126,8 @@ class Hooked:
 
     def _report(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Tell the observer how hooks changed a gradient, if it has a `hooked` method."""
-        hooked = getattr(modes.state.observer, "hooked", None)
-        if hooked is not None and hooks:
-            hooked(when, hooks, before, after)
+        if hooks:
+            modes.tell("hooked", when, hooks, before, after)
 
     def depart(self, grads: Sequence[Any], g: object, node: Any, tensors: bool) -> Sequence[Any]:
         """Call the hooks on the outgoing gradients; they may replace them."""

@@ -367,9 +367,8 @@ def reports(what: str) -> Callable[[F], F]:
 
 def with_name(name: str, tensor: T) -> T:
     """Tell the observer what to call a tensor that the user's code does not name; return the tensor."""
-    notify = getattr(state.observer, "called", None) if unusual else None
-    if notify is not None:
-        notify(name, tensor)
+    if unusual:
+        tell("called", name, tensor)
     return tensor
 
 

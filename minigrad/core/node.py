@@ -142,8 +142,8 @@ class Node(Hookable):
     def rename(self, name: str) -> None:
         """Rename this node, where PyTorch's name differs from the op's: our sort, for example, is a gather."""
         self.__class__ = node_type_of(self.op, name)
-        if modes.unusual and (notify := getattr(modes.state.observer, "renamed", None)):
-            notify(self)
+        if modes.unusual:
+            modes.tell("renamed", self)
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
         """The saved values: name -> (value, version when saved). For a setting, the version is None.

@@ -23,15 +23,7 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
 from minigrad.static.differentiate import SlotRows, pull
-from minigrad.static.ir import (
-    AnyOp,
-    Args,
-    Kwargs,
-    NumpyFunction,
-    ProgramError,
-    Settings,
-    refs_in,
-)
+from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
 from minigrad.static.slots import Slot
 from minigrad.static.tracing import ProgramRecorder
 
@@ -57,9 +49,7 @@ class StepRecorder(ProgramRecorder):
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
-        self.replaced: dict[
-            int, Tensor
-        ] = {}  # captured -> the tensor, if the step assigned its .data
+        self.replaced: dict[int, Tensor] = {}  # captured -> the tensor whose .data was assigned
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
@@ -183,7 +173,7 @@ class StepRecorder(ProgramRecorder):
         return z
 
     def keep_attributes(self) -> list[tuple[Module, str]]:
-        """Record what becomes of the attributes of modules that the step assigned; call this last.
+        """Record what becomes of the attributes of modules that the step assigned; call this when it has ended.
 
         self.mean = 0.9 * self.mean + ...   is written to the memory of the tensor that it replaces
                                             in the end, so that the next run reads it there
@@ -221,7 +211,7 @@ class StepRecorder(ProgramRecorder):
         self.replaced[first] = tensor
 
     def write_replaced(self) -> None:
-        """Write the values that tensors got by x.data = value to their memory; call this last."""
+        """Write the values that tensors got by x.data = value to their memory; call this when it has ended."""
         with self.stopping():
             for tensor in self.replaced.values():
                 self.over(tensor, ops.clone, tensor)

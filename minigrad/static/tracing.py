@@ -79,6 +79,8 @@ class TracingObserver(modes.Observer):
         self.interpret = recorder.apply
         self.interpret_write = recorder.write_over
         self.interpret_draw = recorder.draw
+        self.traced, self.read = recorder.traced, recorder.note_read
+        self.replaces_data = recorder.replace_data
         self.recorder = recorder
 
     @contextmanager
@@ -92,22 +94,10 @@ class TracingObserver(modes.Observer):
         """Note which tensor x.data and x.detach() share their memory with."""
         self.recorder.detached[id(result)] = result, source
 
-    def traced(self, tensor: Any) -> Any:
-        """The values of a tensor for NumPy code: of a run, unless the function has made it and not changed it."""
-        return self.recorder.traced(tensor)
-
-    def read(self, tensor: Tensor) -> None:
-        """Note a tensor whose values the function uses as numbers, which are the same in each run."""
-        self.recorder.note_read(tensor)
-
     def assigned(self, module: Module, name: str) -> None:
         """Note an attribute of a module that the function assigns, and what it was before."""
         known = self.recorder.assigned
         known.setdefault((id(module), name), (module, name, module.__dict__.get(name)))
-
-    def replaces_data(self, tensor: Tensor, value: object) -> bool:
-        """Record x.data = value."""
-        return self.recorder.replace_data(tensor, value)
 
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
@@ -149,16 +139,7 @@ def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> b
 
 
 # Containers of local variables, and the loops over them.
-PASSING_ON: tuple[type, ...] = (
-    list,
-    tuple,
-    dict,
-    CellType,
-    MethodType,
-    type(iter(())),
-    type(iter([])),
-    zip,
-)
+PASSING_ON: Any = (list, tuple, dict, CellType, MethodType, zip, type(iter(())), type(iter([])))
 
 
 def _reads_training(cls: type) -> bool:
@@ -399,16 +380,22 @@ class ProgramRecorder:
         (self._live.add if passes else self._live.discard)(i)
 
     def traced(self, tensor: Any) -> Any:
-        """The values of a tensor for NumPy code, or None if they are the same in each run."""
+        """The values of a tensor for NumPy code.
+
+        None for a tensor that the function has made and not changed: it is the same in each run.
+        """
         if not isinstance(tensor, VALUES):
             return None
-        written = id(tensor) in self.standing and self.standing[id(tensor)].index_ >= 0
-        if isinstance(tensor, make.Tensor) and not written and self.is_its_own(tensor):
+        if (
+            isinstance(tensor, make.Tensor)
+            and not self._has_slot(tensor)
+            and self.is_its_own(tensor)
+        ):
             return None
         return Slot(self, self.number(tensor)).array
 
     def note_read(self, tensor: Tensor) -> None:
-        """Note that Python code reads the values of a tensor."""
+        """Note a tensor whose values Python code uses as numbers, which are the same in each run."""
         self.read[id(tensor)] = tensor
 
     def has_read(self, tensor: object) -> bool:
@@ -544,7 +531,7 @@ class ProgramRecorder:
             return self.write_outside(op, whole, *others, **settings)
 
     def replace_data(self, tensor: Tensor, value: object) -> bool:
-        """Record  x.data = value  as a write to the memory of x. A program cannot give x new memory."""
+        """Record  x.data = value  as a write to the memory of x: a program cannot give it new memory. Returns True."""
         if isinstance(value, make.Tensor) and self._source(value) is tensor:
             return True  # x.data += 1, which has been recorded
         if not isinstance(value, VALUES):
@@ -625,8 +612,7 @@ class ProgramRecorder:
 
     def is_its_own(self, tensor: Tensor) -> bool:
         """Did the recorded function make this tensor? If so, nothing outside refers to it."""
-        standing = self.standing.get(id(tensor))
-        if standing is not None and standing.index_ >= 0:
+        if self._has_slot(tensor):
             return True
         if tensor.node is not None or tensor._base is not None:
             return False
@@ -634,6 +620,11 @@ class ProgramRecorder:
             return True
         mine = [self._keep, self.captured, self.detached]
         return _is_held_by_locals_only(tensor, {id(m) for m in mine})
+
+    def _has_slot(self, tensor: Tensor) -> bool:
+        """Has the function written to this tensor of its own, so that a Slot has its values?"""
+        standing = self.standing.get(id(tensor))
+        return standing is not None and standing.index_ >= 0
 
     def _takes_the_place_of_one(self, tensor: Tensor) -> bool:
         """Is this an attribute that the function has assigned in place of another tensor: self.total = zeros(3)?"""

@@ -113,11 +113,8 @@ def from_image(z: Tensor, axes: int) -> Tensor:
 # ------------------------------------------------------------------------ in place
 
 
-NUMBERED = (
-    "elu",
-    "leaky_relu",
-    "threshold",
-)  # in PyTorch, their nodes have another number in place
+# In PyTorch, the nodes of these have another number in place.
+NUMBERED = ("elu", "leaky_relu", "threshold")
 
 
 def applied(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
