@@ -258,7 +258,7 @@ for equation, args in [
 
 # functions of matrices: of a plain one, a stack, symmetric ones
 square, stack = normal(3, 3) + 2 * np.eye(3), normal(2, 2, 2) + 2 * np.eye(2)
-for op in [ops.inverse, ops.det, ops.logabsdet]:
+for op in [ops.inverse, ops.det, ops.logabsdet, ops.determinant_sign, ops.matrix_exp]:
     sample(op, square)
     sample(op, stack)
 sample(ops.det, np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.3, -1.0, 1.5]]))  # singular

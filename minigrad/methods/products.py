@@ -187,9 +187,7 @@ class Products(Arrangement):
         (tensor(-1.), tensor(0.))
         """
         x: Any = checked_square("slogdet", self)
-        sign = np.asarray(np.linalg.slogdet(x.array)[0])
-        z = level(x.sum((-2, -1)), x._constant(sign))
-        return return_types.slogdet(named(z, "LinalgSlogdetBackward0"), ops.logabsdet.apply(x))
+        return return_types.slogdet(ops.determinant_sign.apply(x), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
         """The logarithm of the determinant of a square matrix or a batch of them. NaN if the determinant is negative.
@@ -200,7 +198,7 @@ class Products(Arrangement):
         sign, z = self.slogdet()
         if sign.dtype.kind == "c":
             return z + sign.log()
-        return named(z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan), "WhereBackward0")
+        return named(z if surely((sign.array >= 0).all()) else z.masked_fill(sign < 0, np.nan), "WhereBackward0")
 
     def inverse(self) -> Self:
         """The inverse of a square matrix, or of each matrix in a batch.
@@ -375,25 +373,13 @@ class Products(Arrangement):
     def matrix_exp(self) -> Self:
         """The matrix exponential of a square matrix or a batch of them: 1 + x + x @ x / 2! + ...
 
-        This is not x.exp(), which is elementwise. x is halved until its norm is below 1/2, where 18 terms
-        are enough. The result is then squared as many times as x was halved.
-
-        Source: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978).
+        This is not x.exp(), which is elementwise.
 
         >>> minigrad.tensor([[0.0, 1.0], [0.0, 0.0]]).matrix_exp()
         tensor([[1., 1.],
                 [0., 1.]])
         """
-        x: Any = checked_square("matrix_exp", self)
-        length = float(np.abs(x.array).sum(-1).max(initial=0))
-        halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
-        y, one = x / 2**halvings, identities(x)
-        z = one + y / 18
-        for k in range(17, 0, -1):  # Horner's rule
-            z = one + y @ z / k
-        for _ in range(halvings):
-            z = z @ z
-        return named(z, "LinalgMatrixExpBackward0")
+        return ops.matrix_exp.apply(checked_square("matrix_exp", self))
 
 
 def identities(x: T) -> T:

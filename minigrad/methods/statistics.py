@@ -100,8 +100,7 @@ class Statistics(Reductions):
         """
         if dim is not None:
             return along_one_axis(composites.median_along, self, dim, keepdim, True)
-        missing = np.isnan(self.array)
-        return composites.named(ops.median.apply(self if missing.all() else self[~missing]), "NanmedianBackward0")
+        return composites.named(ops.median.apply(self, ignore_nan=True), "NanmedianBackward0")
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices): the most frequent entry along dim (the smallest one in a tie) and its last index.

@@ -34,7 +34,7 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     """The entries of x at the indices `at` along axis, and `at`, as a `kind`. Without keepdims, the axis (of size 1) is removed."""
     z = gather.apply(x, index=at, axis=axis)
     if not keepdims:
-        at = np.asarray(at.squeeze(axis), order="C")
+        at = in_c_order(at.squeeze(axis))
         z = unsafe_view.apply(z, shape=at.shape)
     form = "1" if "median" in kind.__name__ else "0"  # MedianBackward0 is the median of all entries
     return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._constant(at))
@@ -113,7 +113,7 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     nonempty(kind.__name__, x, axis)
     last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(seen(x)), axis=axis, keepdims=True)
     place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last - nans + 1, last // 2)
-    at = gather(sorting(seen(x), axis), index=place, axis=axis)  # NaNs are sorted to the end, the first of them first
+    at = seen(gather(sorting(seen(x), axis), index=place, axis=axis))  # NaNs are sorted to the end, the first of them first
     return taken(kind, x, at, axis, keepdims)
 
 
@@ -131,7 +131,7 @@ def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
 
 def in_c_order(a: Any) -> Any:
     """The array in C order. While a program is being recorded, its values are returned unchanged."""
-    return np.ascontiguousarray(a) if a.__class__ is np.ndarray else a
+    return np.asarray(a, order="C") if a.__class__ is np.ndarray else a
 
 
 def running_extreme(x: Any, axis: int, function: Any) -> Any:

@@ -10,12 +10,14 @@ matrices use (x + x.T) / 2, so that the gradient is symmetric too.
 Source: Giles, Collected Matrix Derivative Results (2008).
 """
 
+import math
+
 import numpy as np
 
 from minigrad.core.errors import LinAlgError
 from minigrad.core.op import general
 from minigrad.core.shapes import transposed
-from minigrad.ops.layout import stack
+from minigrad.ops.layout import cat, stack
 from minigrad.ops.products import matmul
 
 
@@ -103,6 +105,15 @@ det.jvp(lambda x_dot, x, z: np.sum(x_dot * _cofactors(x, z), axis=(-2, -1)))
 
 
 @general(result="float", node="LinalgSlogdetBackward0")
+def determinant_sign(x):
+    """z = sign of the determinant of x        dL/dx = 0"""
+    return np.asarray(np.linalg.slogdet(x)[0])
+
+
+determinant_sign.vjp(x=lambda g, x: np.zeros_like(x)).jvp(lambda x_dot, z: np.zeros_like(z))
+
+
+@general(result="float", node="LinalgSlogdetBackward0")
 def logabsdet(x):
     """z = log(abs(determinant of x))        dL/dx = g * (x**-1)ᵀ"""
     return np.asarray(np.linalg.slogdet(x)[1])
@@ -110,6 +121,38 @@ def logabsdet(x):
 
 logabsdet.vjp(x=lambda g, x: g[..., None, None] * transposed(inverse(x)))
 logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * transposed(inverse(x)), axis=(-2, -1)))
+
+
+@general(result="float", node="LinalgMatrixExpBackward0")
+def matrix_exp(x):
+    """z = 1 + x + x @ x / 2! + ...        dL/dx = matrix_exp([[xᵀ, g], [0, xᵀ]]), its block at the upper right
+
+    x is halved until its norm is below 1/2, where 18 terms are enough. The result is then squared as many
+    times as x was halved.
+
+    Sources: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978); for the derivative,
+    Higham, Functions of Matrices (2008), theorem 3.6.
+    """
+    norm = np.abs(x).sum(-1).max(initial=0)
+    halvings = max(0, math.ceil(math.log2(norm)) + 1) if 0.5 < norm < math.inf else 0
+    y, one = x / 2**halvings, np.eye(x.shape[-1], dtype=x.dtype)
+    z = one + y / 18
+    for k in range(17, 0, -1):  # Horner's rule
+        z = one + y @ z / k
+    for _ in range(halvings):
+        z = z @ z
+    return z
+
+
+def _change_of_exp(x, x_dot):
+    """How matrix_exp(x) changes in the direction x_dot."""
+    n = x.shape[-1]
+    blocks = cat(cat(x, x_dot, axis=x.ndim - 1), cat(np.zeros_like(x), x, axis=x.ndim - 1), axis=x.ndim - 2)
+    return matrix_exp(blocks)[..., :n, n:]
+
+
+matrix_exp.vjp(x=lambda g, x: _change_of_exp(transposed(x), g))
+matrix_exp.jvp(lambda x_dot, x: _change_of_exp(x, x_dot))
 
 
 @general(result="float", node="LinalgCholeskyExBackward0")

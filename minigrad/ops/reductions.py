@@ -323,15 +323,16 @@ linalg_vector_norm.vjp(x=_norm_dx)
 
 
 @general(refuses="bc")
-def median(x, *, axis=None, keepdims=False):
+def median(x, *, ignore_nan=False, axis=None, keepdims=False):
     """z = the median of x over axis        dL/dx = g where x is the median, else 0
 
     For an even number of entries, it is the lower of the two middle ones. Equal entries share g equally.
+    If an entry is NaN, so is z; with ignore_nan, only the other entries count.
     """
-    if not x.size:
+    numbers = x.size - int(np.isnan(x).sum())
+    if not x.size or (numbers < x.size and not ignore_nan):
         return x.dtype.type(math.nan)
-    middle = np.sort(x, axis=None)[(x.size - 1) // 2]
-    return x.dtype.type(math.nan) if x.dtype.kind == "f" and np.isnan(x).any() else middle
+    return np.sort(x, axis=None)[(numbers - 1) // 2 if numbers else 0]
 
 
 median.vjp(x=_shared_by_ties).jvp(_average_over_ties)

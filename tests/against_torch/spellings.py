@@ -139,6 +139,7 @@ SPELLINGS: dict[str, Any] = {
     "einsum": lambda m, *xs, equation: m.einsum(equation, *xs),
     "linalg_solve": lambda m, x, y: m.linalg.solve(x, y),
     "logabsdet": lambda m, x: m.slogdet(x)[1],
+    "determinant_sign": lambda m, x: m.slogdet(x)[0],
     "cholesky": lambda m, x: m.linalg.cholesky(symmetric(x)),
     "eigenvalues": lambda m, x: m.linalg.eigvalsh(symmetric(x)),
     "eigenvectors": lambda m, x: m.linalg.eigh(symmetric(x))[1] ** 2,  # their signs are nobody's choice

@@ -130,7 +130,7 @@ EXTRA_NAMES = {
     "getitem": "`x[...]`, `narrow`, `select`, `split`, `chunk`, `unbind`, `take`", "clamp": "`clamp`, `clamp_`, `clip`", "rounded_div": "`div(rounding_mode=)`",
     "transpose": "`transpose`, `transpose_`, `swapaxes`, `mT`", "positive": "`+x`, `positive`",
     "permute": "`permute`, `T`, `movedim`", "roll": "`roll`", "put_diagonal": "`diag`, `diag_embed`, `diagonal_scatter`",
-    "logabsdet": "`slogdet`, `logdet`", "view": "`view`, `view_as`, `unflatten`",
+    "logabsdet": "`slogdet`, `logdet`", "determinant_sign": "`slogdet`", "matrix_exp": "`matrix_exp`", "view": "`view`, `view_as`, `unflatten`",
     "max": "`max(dim)`", "min": "`min(dim)`", "amax": "`amax`, `max()`", "amin": "`amin`, `min()`", "inverse": "`inverse`, `linalg.inv`",
     "left_vectors": "`linalg.svd`", "right_vectors": "`linalg.svd`", "q_factor": "`linalg.qr`", "r_factor": "`linalg.qr`",
     "linalg_pinv": "`linalg.pinv`, `linalg.lstsq`", "linalg_solve": "`linalg.solve`, `linalg.solve_triangular`",
