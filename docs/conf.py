@@ -30,7 +30,8 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**", "exercises/**", "*.md"]
-exclude_patterns = ["docs/extensions/**"]
+# Without the last three, Sphinx also looks for pages in environments, which takes seconds.
+exclude_patterns = ["docs/extensions/**", ".*", "minigrad", "tests"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
