@@ -275,6 +275,7 @@ def lu_solve(
 
 
 det = of_method(__name__, "det")
+matrix_exp = of_method(__name__, "matrix_exp")
 
 
 @takes_out
@@ -493,17 +494,6 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
         Q, R = qr(A[..., :m])
         return linalg_qr(Q, named(cat([R, Q.mH @ A[..., m:]], -1), "LinalgQrBackward0"))
     return linalg_qr(ops.q_factor.apply(A), ops.r_factor.apply(A))
-
-
-@takes_tensors
-def matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential, I + A + A @ A / 2 + ..., of each matrix in a batch (..., n, n).
-
-    >>> matrix_exp(minigrad.tensor([[0.0, 1.0], [0.0, 0.0]]))
-    tensor([[1., 1.],
-            [0., 1.]])
-    """
-    return A.matrix_exp()
 
 
 @takes_out

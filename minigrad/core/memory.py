@@ -49,7 +49,9 @@ class Uncounted(Counter):
 
 
 FRESH = Counter()  # for all memory that was never written to or shared; its count stays 0
+NUMBER = Counter()  # the same for the constants that numbers become: the 2 of x * 2
 INFERENCE = Uncounted()  # for all memory made in inference_mode
+COMMON = (FRESH, NUMBER, INFERENCE)  # counters that tensors of different memory have in common
 
 
 def with_tangents(z: Tensor, tangents: "dict[int, Tensor] | None") -> Tensor:

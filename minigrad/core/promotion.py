@@ -15,7 +15,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.errors import DtypeError, wrong_kind
-from minigrad.core.memory import FRESH, Tensor, make, new
+from minigrad.core.memory import NUMBER, Tensor, make, new
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
 
@@ -98,7 +98,7 @@ def number_like(value: Any, x: Tensor) -> Any:
     z = new(make.Tensor)
     # If the other operand is an array, NumPy is fastest with a 0-d array.
     z.array = np.array(value, like.dtype) if like.ndim else like.dtype.type(value)
-    z.counter, z.node = FRESH, None
+    z.counter, z.node = NUMBER, None
     return z
 
 
@@ -163,7 +163,7 @@ def convert(
     for k, a in enumerate(args):
         if isinstance(a, CONSTANTS):
             array = number(a, dtype)
-            a = make.wrap(array)
+            a = make.tensor(array, NUMBER, None)
         else:
             array = a.memory() if op.view else a.array
             if array.dtype != dtype and not op.is_mask(k):

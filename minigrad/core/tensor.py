@@ -718,15 +718,19 @@ def made(cls: type[Tensor], dtype: dtypes.Dtype, *what: Any, **settings: Any) ->
         array = np.zeros(data[0], dtype)
     else:
         array = sized_or_filled(data, dtype)
-    return assembled(array, INFERENCE if modes.state.inference else FRESH, None, cls)
+    z = assembled(array, INFERENCE if modes.state.inference else FRESH, None, cls)
+    modes.tell("made", z)
+    return z
 
 
 def wrap(array: Array | np.generic) -> Tensor:
     """A tensor that shares this array's memory and requires no gradient."""
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, FRESH, None
-    if modes.unusual and modes.state.inference:
-        z.counter = INFERENCE
+    if modes.unusual > modes.light:
+        if modes.state.inference:
+            z.counter = INFERENCE
+        modes.tell("made", z)
     return z
 
 
@@ -745,6 +749,7 @@ def _result_of(node: Node, array: Array, counter: Counter) -> Tensor:
 
 def _unpickled(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     z = assembled(array, FRESH, None, cls)
+    modes.tell("made", z)
     return z.requires_grad_() if requires_grad else z
 
 

@@ -62,7 +62,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
         return False
     if optimizer._hooks["before_step"] or optimizer._hooks["after_step"]:
         return False
-    begin = len(recorder.instructions)
+    begin, slots = len(recorder.instructions), len(recorder.slots)
     try:
         with recorder.stopping():
             for k, group in enumerate(optimizer.param_groups):
@@ -74,6 +74,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
                 "compiled function."
             ) from None
         return False
+    del recorder.slots[slots:]  # the rule keeps some, but they are nothing that the function stores
     return True
 
 

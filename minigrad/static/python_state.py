@@ -4,6 +4,7 @@
     h = cell(x, h)                               a variable from outside that is read and assigned
     if not self.is_set: self.is_set = True       a flag that decides the path
     x + numpy.random.rand()                      a random number that is not minigrad's
+    agent.h = cell(x, agent.h)                   what an earlier call has stored outside of modules
 
 Each run would use the same numbers and take the same path, and nothing would tell. So these are
 refused. What a step decides without changing it (a shape, a setting) is fixed in its program.
@@ -11,7 +12,7 @@ refused. What a step decides without changing it (a shape, a setting) is fixed i
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -48,6 +49,16 @@ class PythonState:
                     "same values again. To fix it, make it an argument and a result of the step, an attribute of a "
                     f"module, or write  {name}.copy_(...)  inside a no_grad block."
                 )
+
+    def check_stored(self, recorder: StepRecorder, kept: Sequence[object]) -> None:
+        """Raise ProgramError if the function reads what an earlier call has stored, and stores something again."""
+        if recorder.reread and any(isinstance(x, Slot) for x in kept):
+            raise ProgramError(
+                "the step reads what the call before has computed and stored in a plain Python object (an attribute, a "
+                "list, a dict), and stores a new value there. Each run of the program would read the same one. To fix "
+                "it, make it an argument and a result of the step, an attribute of a module, or a tensor that the step "
+                "writes to:  state.copy_(...)  inside a no_grad block."
+            )
 
 
 def _outside_variables(f: Callable[..., object]) -> dict[str, object]:

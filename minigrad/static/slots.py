@@ -17,6 +17,7 @@ would decide which path the recorded function takes, we raise an error.
 """
 
 import builtins
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
@@ -93,9 +94,11 @@ class Slot(Sampling, ArrayMethods):
     shows      for a view: its ViewOrigin, the base slot and how the view is made from it
     memory_    the Shared object of all slots with the same memory
     seen       the number of writes to that memory when `index` was computed
+    stored     None. But if the recorded function has stored the slot outside (in an attribute, a list),
+               a tensor with its value in the latest run: from then on, the slot is used as this tensor
     """
 
-    __slots__ = ("index_", "memory_", "recorder", "seen", "shows")
+    __slots__ = ("__weakref__", "index_", "memory_", "recorder", "seen", "shows", "stored")
     __array_priority__ = 2000
     _tangents = None
 
@@ -106,6 +109,8 @@ class Slot(Sampling, ArrayMethods):
         self.memory_: Shared = Shared() if shows is None else shows.base.memory_
         self.memory_.slots += 1
         self.seen = self.memory_.writes
+        self.stored: Tensor | None = None
+        recorder.slots.append(weakref.ref(self))
 
     @property
     def index(self) -> int:
@@ -131,6 +136,9 @@ class Slot(Sampling, ArrayMethods):
             self.seen = self.memory_.writes
 
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: Settings) -> Any:
+        if self.stored is not None:
+            modes.tell("rereads")
+            return op.apply(*map(as_stored, args), **settings)
         return self.recorder.apply(op, args, settings)
 
     # ------------------------------------------------------------------ properties
@@ -138,6 +146,8 @@ class Slot(Sampling, ArrayMethods):
     @property
     def array(self) -> Any:
         """The value for NumPy code; for a constant, the array itself."""
+        if self.stored is not None:
+            return self.stored.array
         i = self.index
         value = self.recorder.examples[i]
         if self.recorder.values[i].kind == "constant":
@@ -159,6 +169,8 @@ class Slot(Sampling, ArrayMethods):
     @property
     def requires_grad(self) -> bool:
         """Can the value depend on the inputs? True for everything but constants."""
+        if self.stored is not None:
+            return self.stored.requires_grad
         return bool(self.recorder.values[self.index].kind != "constant")
 
     @requires_grad.setter
@@ -174,6 +186,8 @@ class Slot(Sampling, ArrayMethods):
 
     def memory(self) -> Array:
         """The example value as an ordinary array, to look up its memory layout."""
+        if self.stored is not None:
+            return self.stored.memory()
         return np.asarray(self.recorder.examples[self.index])
 
     def detach(self) -> "Slot":
@@ -245,6 +259,8 @@ class Slot(Sampling, ArrayMethods):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
+        if self.stored is not None:
+            return repr(self.stored)
         v = self.recorder.values[self.index]
         return f"<%{self.index} of a program: {v.shape} {v.dtype}; nothing is computed before the program runs>"
 
@@ -252,6 +268,8 @@ class Slot(Sampling, ArrayMethods):
 
     def _write(self, op: Op, *others: object, **settings: object) -> Self:
         """x += y: from now on, x stands for the sum. The old value stays in the program."""
+        if self.stored is not None:
+            return self.stored._write(op, *others, **settings)  # type: ignore[return-value]
         recorded = self.recorder.records(self, *others)
         if recorded and self._is_unrecorded():
             raise AutogradError(refused_view(("no_grad",), "is being"))
@@ -320,16 +338,22 @@ class Slot(Sampling, ArrayMethods):
 
     def item(self) -> Any:
         """The number in a constant. Any other value is unknown during recording: ProgramError."""
+        if self.stored is not None:
+            return self.stored.item()
         if not self.requires_grad:
             return self.recorder.examples[self.index].item()
         raise refused("item()", self)
 
     def __bool__(self) -> bool:
+        if self.stored is not None:
+            return bool(self.stored)
         if not self.requires_grad:
             return bool(self.recorder.examples[self.index])
         raise branch(self)
 
     def __format__(self, spec: str) -> str:
+        if self.stored is not None:
+            return format(self.stored, spec)
         if not spec:
             return repr(self)
         raise refused(f"formatting as {spec!r}", self)
@@ -515,10 +539,12 @@ for _name in ("squeeze", "take", "argsort", "argmax", "argmin", "mean", "var", "
     setattr(Traced, _name, _recorded_as(_name))
 
 
-def _refusing(what: str) -> Callable[..., Any]:
+def _refusing(name: str, what: str) -> Callable[..., Any]:
     """A method that raises ProgramError, because it asks for a value."""
 
     def method(self: Slot | Traced, *args: object, **kwargs: object) -> Any:
+        if isinstance(self, Slot) and self.stored is not None:
+            return getattr(self.stored, name)(*args, **kwargs)
         raise refused(what, slot_of(self))
 
     return method
@@ -538,7 +564,7 @@ for _hook in ("register_hook", "register_post_accumulate_grad_hook", "retain_gra
     setattr(Slot, _hook, lambda self, *hook: modes.cannot_record("A hook of a value"))
 for _class, _asked in REFUSED.items():
     for _name, _what in _asked.items():
-        setattr(_class, _name, _refusing(_what))
+        setattr(_class, _name, _refusing(_name, _what))
 
 SHAPES_ONLY = {
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.zeros_like, np.ones_like, np.empty_like,
@@ -547,6 +573,11 @@ SHAPES_ONLY = {
 
 
 VALUES = (Slot, Traced, Tensor)  # what stands for a value of the program
+
+
+def as_stored(a: object) -> object:
+    """The tensor that a slot is used as, if something outside has stored it; everything else unchanged."""
+    return a.stored if isinstance(a, Slot) and a.stored is not None else a
 
 
 def slot_of(a: Slot | Traced) -> Slot:

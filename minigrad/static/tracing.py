@@ -21,9 +21,9 @@ Read ir.py and slots.py first.
 
 import gc
 import inspect
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import dtype_error, shape_error, user_names
-from minigrad.core.memory import Counter, Tensor, make
+from minigrad.core.memory import FRESH, NUMBER, Counter, Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.shapes import Array
@@ -80,6 +80,7 @@ class TracingObserver(modes.Observer):
         self.interpret_write = recorder.write_over
         self.interpret_draw = recorder.draw
         self.traced, self.read = recorder.traced, recorder.note_read
+        self.rereads = recorder.note_reread
         self.replaces_data = recorder.replace_data
         self.recorder = recorder
 
@@ -89,6 +90,10 @@ class TracingObserver(modes.Observer):
         if _reads_training(type(module)):
             self.recorder.modules[id(module)] = module
         yield
+
+    def made(self, tensor: Tensor) -> None:
+        """Note a tensor that the function makes; all others are from outside."""
+        self.recorder.made[id(tensor)] = tensor
 
     def detached(self, result: Tensor, source: Tensor) -> None:
         """Note which tensor x.data and x.detach() share their memory with."""
@@ -116,30 +121,6 @@ class TracingObserver(modes.Observer):
             "program is made of the rules of operations. To fix it, write it with operations of tensors, or stay with "
             "eager tensors."
         )
-
-
-def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
-    """Is the object referenced only by local variables, directly or through containers?
-
-    A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that
-    the function has just made is only referenced by local variables, and by containers in them.
-
-    apart   ids of referrers that do not count
-    """
-    holders = gc.get_referrers(thing)
-    apart = apart | {id(holders)}
-    for holder in holders:
-        if id(holder) in apart or isinstance(holder, (TensorSlot, FrameType)):
-            continue
-        if not depth or not isinstance(holder, PASSING_ON):
-            return False
-        if not _is_held_by_locals_only(holder, apart, depth - 1):
-            return False
-    return True
-
-
-# Containers of local variables, and the loops over them.
-PASSING_ON: Any = (list, tuple, dict, CellType, MethodType, zip, type(iter(())), type(iter([])))
 
 
 def _reads_training(cls: type) -> bool:
@@ -185,6 +166,11 @@ class ProgramRecorder:
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.renewed: dict[int, int] = {}  # value of x before x.data = y -> its first value
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
+        self.made: dict[int, Tensor] = {}  # id of a tensor that the function made -> the tensor
+        self.slots: list[weakref.ref[Slot]] = []
+        self.reread = (
+            False  # has the function read a value that an earlier call of it stored outside?
+        )
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
@@ -266,6 +252,9 @@ class ProgramRecorder:
     def number(self, a: object) -> int:
         """The number of an operand: a Slot, a Traced, a Tensor, or an array."""
         if isinstance(a, Slot):
+            if a.recorder is not self and a.stored is not None:
+                self.note_reread()
+                return self.capture(a.stored)
             if a.recorder is not self:
                 raise ProgramError(
                     "two programs are mixed: this value belongs to another one. A variable or attribute kept it, as "
@@ -308,7 +297,7 @@ class ProgramRecorder:
         """Record op(*args, **settings), and return the Slot of its result."""
         numbers = [None if isinstance(a, CONSTANTS) else self.number(a) for a in args]
         given = [
-            a if i is None else make.wrap(self.examples[i])
+            a if i is None else make.tensor(self.examples[i], FRESH, None)
             for a, i in zip(args, numbers, strict=True)
         ]
         _, arrays = prepare(op, given)
@@ -397,6 +386,10 @@ class ProgramRecorder:
     def note_read(self, tensor: Tensor) -> None:
         """Note a tensor whose values Python code uses as numbers, which are the same in each run."""
         self.read[id(tensor)] = tensor
+
+    def note_reread(self) -> None:
+        """Note that the function reads a value that an earlier call of it stored outside."""
+        self.reread = True
 
     def has_read(self, tensor: object) -> bool:
         """Does the program use the values of this tensor?"""
@@ -611,29 +604,50 @@ class ProgramRecorder:
         return None
 
     def is_its_own(self, tensor: Tensor) -> bool:
-        """Did the recorded function make this tensor? If so, nothing outside refers to it."""
+        """Did the recorded function make this tensor?"""
         if self._has_slot(tensor):
             return True
         if tensor.node is not None or tensor._base is not None:
             return False
-        if isinstance(tensor.array, Traced) or self._takes_the_place_of_one(tensor):
-            return True
-        mine = [self._keep, self.captured, self.detached]
-        return _is_held_by_locals_only(tensor, {id(m) for m in mine})
+        known = id(tensor) in self.made or tensor.counter is NUMBER
+        return known or isinstance(tensor.array, Traced)
+
+    def left_behind(self) -> list[tuple[Slot | Tensor, int]]:
+        """What the function has stored outside, and the numbers of the values.
+
+        These are slots, and tensors that it made and wrote to. Call this when it has returned and the
+        results have numbers: it forgets all tensors, to see which of them something else still holds.
+        """
+        of_its_own = {
+            id(s.tensor): (weakref.ref(s.tensor), s.index)
+            for s in self.standing.values()
+            if s.index_ >= 0 and id(s.tensor) in self.made
+        }
+        for i, tensor in self.captured.items():
+            if id(tensor) in of_its_own:
+                self.captured[i] = make.tensor(tensor.array, Counter(), None)
+        tensor = None
+        for known in (self.standing, self.made, self.detached, self.read, self._keep):
+            known.clear()
+        tensors = [ref for ref, _ in of_its_own.values()]
+        if any(ref() is not None for ref in self.slots) or any(
+            ref() is not None for ref in tensors
+        ):
+            gc.collect()  # some may be part of a cycle
+        slots = [s for s in (ref() for ref in self.slots) if s is not None]
+        found: list[tuple[Slot | Tensor, int]] = []
+        for s in slots:
+            if isinstance(s, TensorSlot):
+                s.stored = s.tensor
+            else:
+                found.append((s, s.index))
+        alive = ((ref(), number) for ref, number in of_its_own.values())
+        return found + [(t, number) for t, number in alive if t is not None]
 
     def _has_slot(self, tensor: Tensor) -> bool:
         """Has the function written to this tensor of its own, so that a Slot has its values?"""
         standing = self.standing.get(id(tensor))
         return standing is not None and standing.index_ >= 0
-
-    def _takes_the_place_of_one(self, tensor: Tensor) -> bool:
-        """Is this an attribute that the function has assigned in place of another tensor: self.total = zeros(3)?"""
-        return any(
-            isinstance(before, make.Tensor)
-            and before is not tensor
-            and module.__dict__.get(name) is tensor
-            for module, name, before in self.assigned.values()
-        )
 
     def watching(self) -> AbstractContextManager[None]:
         """Within this block, observe what tensors do, and which random numbers are drawn."""
@@ -680,13 +694,17 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
 
     def recording(*examples: object) -> Program:
         recorder = ProgramRecorder()
-        slots = recorder.inputs_of(f, [as_example(x) for x in examples])
         try:
             with recorder.watching():
-                result = f(*slots)
+                result = f(*recorder.inputs_of(f, [as_example(x) for x in examples]))
         finally:
             recorder.restore_attributes()
-        return finished(recorder, result)
+        outputs, single = _numbers_of(recorder, result)
+        result = None
+        for kept, _ in recorder.left_behind():
+            if isinstance(kept, make.Tensor):
+                recorder.write_outside(ops.copy, kept)
+        return recorder.program(outputs, single)
 
     return recording
 
@@ -718,6 +736,11 @@ def input_names(f: Callable[..., Any], n: int) -> list[str | None]:
 
 def finished(recorder: ProgramRecorder, result: Any) -> Program:
     """The program whose outputs are these Slots (or constants)."""
+    return recorder.program(*_numbers_of(recorder, result))
+
+
+def _numbers_of(recorder: ProgramRecorder, result: Any) -> tuple[list[int], bool]:
+    """The numbers of the results, and is there only one, not in a tuple or list?"""
     single = not isinstance(result, (tuple, list))
     results = [result] if single else list(result)
     for r in results:
@@ -726,7 +749,7 @@ def finished(recorder: ProgramRecorder, result: Any) -> Program:
                 f"a recorded function returns tensors, but this one returned {type(r).__name__}. To fix it, "
                 "return a tensor, or a tuple of tensors."
             )
-    return recorder.program([recorder.number(r) for r in results], single)
+    return [recorder.number(r) for r in results], single
 
 
 _writing: list[ProgramRecorder] = []  # the recorder of the current placeholders, if any

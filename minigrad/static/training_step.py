@@ -20,6 +20,10 @@ Writes to tensors from outside are part of the program too, also through p.data 
 are the attributes that modules assign: `self.mean = 0.9 * self.mean + ...` is written to the memory of
 the old tensor, where the next run reads it.
 
+What the step stores elsewhere (`losses.append(loss)`, an attribute of another object) follows the runs as
+well. Such a step is recorded again at the second call, which may take another path: the first one may have
+made a tensor that it keeps. If it then reads what it stored before, that is an error.
+
 Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
 Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
 takes its step itself, after the program (ASGD, Rprop, and your own).
@@ -46,7 +50,7 @@ from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState
-from minigrad.static.slots import VALUES
+from minigrad.static.slots import VALUES, Slot
 from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import as_example, check_function
 
@@ -95,7 +99,7 @@ class Compiled:
         for replay in fitting:
             if replay is not stale and replay.trains() == replay.training:
                 return replay
-        new = Replay(self.f, arrays, layout)
+        new = Replay(self.f, arrays, layout, stale is not None and stale.once)
         replaced = [r for r in fitting if r.training == new.training]
         self.programs = [r for r in self.programs if r not in replaced] + [new]
         return new
@@ -151,30 +155,24 @@ class Replay:
 
     layout   how the inputs are nested, with Refs for arrays; None if each input is one array
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
+    stored   what the step stores outside, in plain Python objects: each run gives it its new value
+    once     is the step recorded again at the next call, which may take another path? It may, if this one
+             stored something:  if self.mean is None: self.mean = zeros(3)
     """
 
-    def __init__(self, f: Callable[..., Any], arrays: list[Array], layout: object) -> None:
-        self.layout = layout
+    def __init__(
+        self, f: Callable[..., Any], arrays: list[Array], layout: object, again: bool = False
+    ) -> None:
+        self.layout, self.once, self.has_run = layout, not again, False
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             self._record(f, arrays)
 
     def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
-        recorder = StepRecorder()
-        slots = recorder.inputs_of(f, arrays)
-        inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
-        python = PythonState(f)
+        recorder, python = StepRecorder(), PythonState(f)
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
-            with recorder.watching():
-                result = f(*inputs, **keywords)
-            for node in recorder.leaves.values():
-                if node.grad is not None:
-                    recorder.show(node)
-            self.assigned = recorder.keep_attributes()
-            recorder.write_replaced()
-            python.check(recorder)
-            assigned = [getattr(module, name) for module, name in self.assigned]
+            outputs = self._call(f, recorder, arrays, python)
         finally:
             replacement.step = before
             recorder.restore_attributes()
@@ -182,7 +180,14 @@ class Replay:
                 node.grad = None
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
-        self._return(recorder, result, assigned)
+        left = recorder.left_behind()
+        python.check_stored(recorder, [kept for kept, _ in left])
+        self.stored = [kept for kept, _ in left]
+        before_it = [recorder.assigned[id(module), name][-1] for module, name in self.assigned]
+        new = not all(isinstance(value, tensor) for value in before_it)
+        self.once = self.once and (new or bool(left))
+        outputs += [number for _, number in left]
+        self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
         self.shapes = [tuple(a.shape) for a in arrays]
@@ -192,17 +197,35 @@ class Replay:
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
-    def _return(self, recorder: StepRecorder, result: object, assigned: list[Any]) -> None:
-        """Make the plan, which returns the results, then the attributes of modules, then the gradients."""
+    def _call(
+        self,
+        f: Callable[..., Any],
+        recorder: StepRecorder,
+        arrays: list[Array],
+        python: PythonState,
+    ) -> list[int]:
+        """Call the function. Returns the numbers of what each run returns.
+
+        These are the results, then the attributes of modules, then the gradients.
+        """
+        slots = recorder.inputs_of(f, arrays)
+        inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
+        with recorder.watching():
+            result = f(*inputs, **keywords)
+        for node in recorder.leaves.values():
+            if node.grad is not None:
+                recorder.show(node)
+        self.assigned = recorder.keep_attributes()
+        recorder.write_replaced()
+        python.check(recorder)
+        assigned = [getattr(module, name) for module, name in self.assigned]
         results, self.form = taken_apart(result, as_result)
         self.is_one = self.form == Ref(0)
         plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
         self.container: Any = type(result) if plain else None
         self.count = len(results)
-        shown = [i for _, i in recorder.shown]
-        outputs = [recorder.number(r) for r in [*results, *assigned]] + shown
-        self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.shown = [node for node, _ in recorder.shown]
+        return [recorder.number(r) for r in [*results, *assigned]] + [i for _, i in recorder.shown]
 
     def trains(self) -> list[bool]:
         """For each module: is it in training mode now?"""
@@ -214,9 +237,13 @@ class Replay:
         return alike and list(map(dtype_of, arrays)) == self.dtypes
 
     def __call__(self, arrays: list[Array]) -> Any:
-        """Run the step; or return STALE if an optimizer would now take a different step."""
+        """Run the step; or return STALE if it must be recorded again."""
         if self.modules and self.trains() != self.training:
             return STALE
+        if self.once:
+            if self.has_run:
+                return STALE
+            self.has_run = True
         for look in self.looks:
             if not look():
                 return STALE
@@ -239,8 +266,14 @@ class Replay:
             for (module, name), a in zip(self.assigned, results[n:], strict=False):
                 setattr(module, name, wrap(a.copy()))
         if self.shown:
-            for node, g in zip(self.shown, results[n + len(self.assigned) :], strict=True):
+            for node, g in zip(self.shown, results[n + len(self.assigned) :], strict=False):
                 node.grad = wrap(g)
+        if self.stored:
+            for kept, a in zip(self.stored, results[-len(self.stored) :], strict=True):
+                if isinstance(kept, Slot):
+                    kept.stored = wrap(a.copy())
+                else:
+                    kept.array = a.copy()
         for act in self.after:
             act()
         tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[:n]]

@@ -17,7 +17,7 @@ from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, user_line
 from minigrad.core.function import FunctionPlan
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH, INFERENCE
+from minigrad.core.memory import COMMON, INFERENCE
 from minigrad.core.node import Node
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
@@ -195,7 +195,7 @@ class ForwardHalf(NamedTensors):
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
         """A recorded tensor that covers exactly the same memory."""
-        counted = tensor.counter not in (FRESH, INFERENCE)
+        counted = tensor.counter not in COMMON
         for ref, number in self._numbers.values():
             other = ref() if number != key and number in self._latest else None
             if other is None or other.shape != tensor.shape:
@@ -241,7 +241,7 @@ class ForwardHalf(NamedTensors):
 def share_counter(x: Any, y: Any) -> bool:
     """Are both one tensor, or views of one memory, so that a write to one counts as a write to the other?"""
     counter = getattr(x, "counter", None)
-    shared = counter not in (None, FRESH, INFERENCE)
+    shared = counter not in (None, *COMMON)
     return x is y or (shared and counter is getattr(y, "counter", None))
 
 

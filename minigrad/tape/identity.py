@@ -14,7 +14,7 @@ from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import in_constructor
-from minigrad.core.memory import FRESH, INFERENCE
+from minigrad.core.memory import COMMON
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import (
     Backward,
@@ -252,7 +252,7 @@ class Identities(Tensors):
         if known is None:
             known = self._numbered(tensor)
         self._of_array[id(tensor.array)] = known
-        if counter not in (FRESH, INFERENCE):
+        if counter not in COMMON:
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
             if tensor._base is not None:
@@ -290,6 +290,6 @@ class Identities(Tensors):
         if operand.node is not None or operand.array.ndim or operand._tangents is not None:
             return False
         seen = self.known(operand) is not None or self._scalars.get(id(operand)) is operand
-        if seen or operand.counter not in (FRESH, INFERENCE):
+        if seen or operand.counter not in COMMON:
             return False
         return id(operand) not in map(id, self.namespace().values())

@@ -1,0 +1,223 @@
+"""What a compiled step makes and stores outside, in plain Python objects and in modules."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import minigrad
+from minigrad import nn, static
+from minigrad.static import ProgramError
+
+
+def made_in_each_call():
+    holder = SimpleNamespace()
+
+    def step(x):
+        holder.total = minigrad.zeros(3)
+        holder.total += x
+        return holder.total.sum()
+
+    return step
+
+
+def made_in_the_first_call():
+    holder = SimpleNamespace(total=None)
+
+    def step(x):
+        if holder.total is None:
+            holder.total = minigrad.zeros(3)
+        holder.total += x
+        return holder.total.sum()
+
+    return step
+
+
+def put_into_a_list():
+    totals = []
+
+    def step(x):
+        totals.append(minigrad.zeros(3))
+        totals[-1] += x
+        return totals[-1].sum()
+
+    return step
+
+
+def put_into_a_dict_in_the_first_call():
+    state = {}
+
+    def step(x):
+        if "mean" not in state:
+            state["mean"] = minigrad.zeros_like(x)
+        state["mean"].mul_(0.5).add_(x)
+        return state["mean"].sum()
+
+    return step
+
+
+def a_variable_from_outside():
+    total = None
+
+    def step(x):
+        nonlocal total
+        if total is None:
+            total = minigrad.zeros(3)
+        total += x
+        return total.sum()
+
+    return step
+
+
+def an_object_made_in_the_step():
+    class Adder:
+        def __init__(self):
+            self.total = minigrad.zeros(3)
+
+        def add(self, x):
+            self.total += x
+            return self
+
+    return lambda x: Adder().add(x).add(x).total.sum()
+
+
+class Membrane(nn.Module):
+    """A neuron that keeps its potential; `resets` says whether each call begins anew."""
+
+    def __init__(self, resets):
+        super().__init__()
+        self.resets, self.potential = resets, None
+
+    def forward(self, x):
+        if self.resets or self.potential is None:
+            self.potential = minigrad.zeros_like(x)
+        self.potential += x
+        return self.potential.sum()
+
+
+def an_attribute_that_is_reset():
+    return Membrane(resets=True)
+
+
+def an_attribute_made_in_the_first_call():
+    return Membrane(resets=False)
+
+
+def a_result_that_the_first_call_stores():
+    cache = {}
+
+    def step(x):
+        if "scale" not in cache:
+            cache["scale"] = x.abs().max() + 1
+        return (x / cache["scale"]).sum()
+
+    return step
+
+
+def momentum_by_hand():
+    w = minigrad.ones(3, requires_grad=True)
+    velocity = {}
+
+    def step(x):
+        loss = ((w - x) ** 2).sum()
+        loss.backward()
+        with minigrad.no_grad():
+            if w not in velocity:
+                velocity[w] = minigrad.zeros_like(w)
+            velocity[w].mul_(0.9).add_(w.grad)
+            w.sub_(0.1 * velocity[w])
+            w.grad = None
+        return loss
+
+    return step
+
+
+CASES = [
+    made_in_each_call, made_in_the_first_call, put_into_a_list, put_into_a_dict_in_the_first_call,
+    a_variable_from_outside, an_object_made_in_the_step, an_attribute_that_is_reset,
+    an_attribute_made_in_the_first_call, a_result_that_the_first_call_stores, momentum_by_hand,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_call_does_what_an_eager_call_does(case):
+    eager, compiled = case(), static.compile(case())
+
+    for value in (2.0, 3.0, 5.0, 7.0):
+        x = minigrad.full((3,), value)
+        assert compiled(x).item() == pytest.approx(eager(x).item())
+
+
+def test_what_is_stored_can_be_used_outside_and_follows_the_runs():
+    losses, seen = [], {}
+
+    @static.compile
+    def step(x):
+        seen["square"] = x * x
+        losses.append((x * 2).sum())
+        return x
+
+    for k in (1.0, 2.0, 3.0):
+        step(minigrad.full((2,), k))
+
+    assert losses[-1].item() == float(losses[-1]) == 12.0
+    assert f"{losses[-1]:.1f}" == "12.0" and losses[-1] > 11
+    assert seen["square"].tolist() == [9.0, 9.0] and (seen["square"] + 1).tolist() == [10.0, 10.0]
+    assert repr(seen["square"]) == "tensor([9., 9.])" and seen["square"].numpy().sum() == 18
+
+
+def test_a_step_that_stores_nothing_is_recorded_once_and_another_one_twice():
+    calls, kept = [], []
+
+    @static.compile
+    def forgets(x):
+        calls.append("forgets")
+        total = minigrad.zeros(3)
+        total += x
+        return total
+
+    @static.compile
+    def keeps(x):
+        calls.append("keeps")
+        kept.append(x * 2)
+        return x
+
+    for step in (forgets, keeps):
+        for _ in range(4):
+            step(minigrad.ones(3))
+
+    assert calls == ["forgets", "keeps", "keeps"]
+
+
+def exponential_mean():
+    agent = SimpleNamespace(mean=minigrad.zeros(3))
+
+    def step(x):
+        agent.mean = 0.5 * agent.mean + x
+        return agent.mean.sum()
+
+    return step
+
+
+def a_list_that_grows():
+    states = [minigrad.zeros(3)]
+
+    def step(x):
+        states.append(states[-1] * 0.5 + x)
+        return states[-1].sum()
+
+    return step
+
+
+@pytest.mark.parametrize("case", [exponential_mean, a_list_that_grows])
+def test_a_step_that_reads_what_the_call_before_has_stored_is_refused(case):
+    step = static.compile(case())
+    x = minigrad.ones(3)
+
+    assert step(x).item() == 3
+    with pytest.raises(ProgramError, match=r"stored in a plain Python object .* state\.copy_"):
+        step(x)
+
+
+def test_a_function_alone_may_not_keep_a_tensor_that_it_writes_to():
+    with pytest.raises(ProgramError, match="writes to a tensor from outside"):
+        static.record(made_in_the_first_call())(minigrad.ones(3))
