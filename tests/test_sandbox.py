@@ -224,7 +224,7 @@ def test_a_kernel_survives_large_messages_and_the_report_says_what_failed_and_ho
 
 def few_files(monkeypatch, tmp_path):
     """The self-test, with files that are enough to be too many, and no more than a test can bear."""
-    source = choose.PROBE.read_text(encoding="utf-8").replace("10**6", "20_000")
+    source = choose.PROBE.read_text(encoding="utf-8").replace("10**6", "200_000")
     (tmp_path / "probe.py").write_text(source, encoding="utf-8")
     monkeypatch.setattr(choose, "PROBE", tmp_path / "probe.py")
 
