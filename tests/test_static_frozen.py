@@ -61,6 +61,7 @@ RIGHT = {
     "masked_fill": (lambda x: x.masked_fill(x > 2, 0.0), (V,), (V[::-1],)),
     "sort": (lambda x: x.sort().values + x.topk(4).values, (V,), (V[::-1],)),
     "clamp": (lambda x, m: x.clamp(min=m), (V, 2.0), (V, 3.0)),
+    "leaky_relu in place": (lambda x: F.leaky_relu(x - 2, inplace=True), (V,), (V[::-1],)),
     "hardshrink": (lambda x: F.hardshrink(x - 2), (V,), (V[::-1],)),
     "renorm": (lambda w: w.renorm(2, 0, 1.0), (M,), ([[0.1, 0.2], [0.1, 3.0], [0.3, 0.1]],)),
     "bucketize": (lambda x: minigrad.bucketize(x, T([2.0, 3.5])), (V,), (V[::-1],)),

@@ -131,10 +131,22 @@ def momentum_by_hand():
     return step
 
 
+def a_variable_that_holds_an_input_as_well():
+    w, state = minigrad.ones(3), None
+
+    def step(x):
+        nonlocal state
+        state = [x * w, w]
+        return (state[0] * w).sum()
+
+    return step
+
+
 CASES = [
-    made_in_each_call, made_in_the_first_call, put_into_a_list, put_into_a_dict_in_the_first_call,
-    a_variable_from_outside, an_object_made_in_the_step, an_attribute_that_is_reset,
-    an_attribute_made_in_the_first_call, a_result_that_the_first_call_stores, momentum_by_hand,
+    a_variable_that_holds_an_input_as_well, made_in_each_call, made_in_the_first_call, put_into_a_list,
+    put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
+    an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
+    a_result_that_the_first_call_stores, momentum_by_hand,
 ]  # fmt: skip
 
 

@@ -41,9 +41,10 @@ class PythonState:
 
     def _check_variables(self, recorder: StepRecorder) -> None:
         for name, value in _outside_variables(self.f).items():
-            before = self.variables.get(name)
-            assigned = value is not before and any(isinstance(x, Slot) for x in parts_in(value))
-            if assigned and any(recorder.has_read(x) for x in parts_in(before)):
+            before, kept = self.variables.get(name), [*parts_in(value)]
+            assigned = value is not before and any(isinstance(x, Slot) for x in kept)
+            replaced = [x for x in parts_in(before) if not any(x is y for y in kept)]
+            if assigned and any(map(recorder.has_read, replaced)):
                 raise ProgramError(
                     f"the step reads the variable {name} from outside, and assigns it. The next run would read the "
                     "same values again. To fix it, make it an argument and a result of the step, an attribute of a "

@@ -124,7 +124,7 @@ def applied(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
         return z
     before = getattr(x, "node", None)
     z = op.apply_(x, **settings)
-    return z if z.node is before else named(z, op.node_name.replace("0", "1"), op)
+    return z if getattr(z, "node", None) is before else named(z, op.node_name.replace("0", "1"), op)
 
 
 # ------------------------------------------------------------------------ reductions
