@@ -1135,29 +1135,6 @@ def test_random_numbers_of_numpy_and_python_are_refused_in_a_step(draw):
         static.compile(lambda x: x * draw())(minigrad.ones(2))
 
 
-def test_a_flag_that_a_step_changes_is_refused():
-    """As in a layer that sets its scale from the first batch."""
-
-    class FromFirstBatch(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scale, self.is_set = nn.Parameter(minigrad.ones(2)), False
-
-        def forward(self, x):
-            if not self.is_set:
-                self.scale.data = x.data.std(0)
-                self.is_set = True
-            return x * self.scale
-
-    layer, x = FromFirstBatch(), minigrad.arange(6.0).view(3, 2)
-    step = static.compile(layer)
-    with pytest.raises(ProgramError, match="changes FromFirstBatch.is_set from False to True"):
-        step(x)
-    layer.is_set = False
-    layer(x)
-    assert_close(step(x + 1), layer(x + 1).detach())
-
-
 def test_an_index_that_is_out_of_range_in_a_later_run_is_explained():
     step = static.compile(F.cross_entropy)
     x = minigrad.ones(2, 3)

@@ -2,22 +2,28 @@
 
     k = int(place); queue[k] = x; place += 1     a number that is read and then changed
     h = cell(x, h)                               a variable from outside that is read and assigned
-    if not self.is_set: self.is_set = True       a flag that decides the path
-    x + numpy.random.rand()                      a random number that is not minigrad's
     agent.h = cell(x, agent.h)                   what an earlier call has stored outside of modules
+    x + numpy.random.rand()                      a random number that is not minigrad's
+    adam.t += 1; m / (1 - 0.9**adam.t)           a Python number that each call changes
 
-Each run would use the same numbers and take the same path, and nothing would tell. So these are
-refused. What a step decides without changing it (a shape, a setting) is fixed in its program.
+Each run would use the same numbers, and nothing would tell. So these are refused. Whether a number
+that changes matters, we learn from the programs of the next calls: they differ, or they do not. (A
+flag changes only once:  if not self.is_set: self.is_set = True.) What a step decides without
+changing it (a shape, a setting) is fixed in its program.
 """
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
 
 import numpy as np
 
-from minigrad.static.ir import ProgramError, parts_in
-from minigrad.static.slots import Slot
+from minigrad.core.errors import is_ours
+from minigrad.nn.module import Module
+from minigrad.static.ir import Program, ProgramError, parts_in
+from minigrad.static.slots import VALUES, Slot
 from minigrad.static.step_recorder import StepRecorder
 
 
@@ -27,10 +33,18 @@ class PythonState:
     def __init__(self, f: Callable[..., object]) -> None:
         self.f = f
         self.variables, self.generators = _outside_variables(f), _generators()
+        self.numbers = _numbers_around(f)
+
+    def changed(self) -> str | None:
+        """A number outside of the function that is new or has changed, or an iterator that it may advance."""
+        for name, number in _numbers_around(self.f).items():
+            before = self.numbers.get(name)
+            if number is ADVANCES or type(before) is not type(number) or before != number:
+                return name
+        return None
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
-        _check_flags(recorder)
         recorder.check_numbers()
         self._check_variables(recorder)
         if _generators() != self.generators:
@@ -82,13 +96,70 @@ def _generators() -> list[object]:
     return states
 
 
-def _check_flags(recorder: StepRecorder) -> None:
-    for module, name, before in recorder.assigned.values():
-        value = module.__dict__.get(name)
-        changed = isinstance(value, bool) and isinstance(before, bool) and value != before
-        if changed and name != "training":
-            raise ProgramError(
-                f"the step changes {type(module).__name__}.{name} from {before} to {value}, so the next run would "
-                "take another path, but a program has one. To fix it, call the function once before it is "
-                "compiled, or set this outside of it."
-            )
+ADVANCES = object()  # in place of an iterator, which has another element in each call
+MANY = 1000  # numbers in longer lists are data
+
+
+def _numbers_around(f: Callable[..., object]) -> dict[str, object]:
+    """The numbers, texts and flags that a function can read outside of itself, by the source that reads them."""
+    found: dict[str, object] = {}
+    known: set[int] = set()
+    todo: list[tuple[str, object]] = [(getattr(f, "__name__", type(f).__name__), f)]
+    while todo:
+        name, x = todo.pop()
+        if isinstance(x, (int, float, str, np.generic)):
+            found[name] = x
+        elif isinstance(x, Iterator):
+            found[name] = ADVANCES
+        elif id(x) not in known and len(known) < 100 * MANY:
+            known.add(id(x))
+            todo += _parts_of(name, x)
+    return found
+
+
+def _parts_of(name: str, x: Any) -> Iterable[tuple[str, object]]:
+    """What a Python object refers to, with the source that reads it; nothing for tensors, classes and libraries."""
+    if isinstance(x, (dict, list, tuple)):
+        items = x.items() if isinstance(x, dict) else enumerate(x)
+        return [(f"{name}[{k!r}]", part) for k, part in items] if len(x) <= MANY else ()
+    if isinstance(x, MethodType):
+        return [(name.rpartition(".")[0] or name, x.__self__)]
+    if isinstance(x, FunctionType):
+        return () if is_ours[x.__code__.co_filename] else _outside_variables(x).items()
+    if isinstance(x, (*VALUES, np.ndarray, type, ModuleType)) or not hasattr(x, "__dict__"):
+        return ()
+    ours = type(x).__module__.partition(".")[0] == "minigrad"
+    if isinstance(x, Module):
+        own = (
+            {}
+            if ours
+            else {k: part for k, part in vars(x).items() if k[0] != "_" and k != "training"}
+        )
+        return [(f"{name}.{k}", part) for k, part in [*own.items(), *x._modules.items()]]
+    return () if ours else [(f"{name}.{k}", part) for k, part in vars(x).items()]
+
+
+def is_same(program: Program, other: Program) -> bool:
+    """Do two programs compute the same from the same constants and captured values?"""
+    texts = [
+        (list(map(str, p.instructions)), list(map(str, p.values)), p.outputs)
+        for p in (program, other)
+    ]
+    arrays = [
+        [
+            p.captured[i].array if i in p.captured else a
+            for i, a in p.examples.items()
+            if i not in p.inputs
+        ]
+        + [
+            part
+            for line in p.instructions
+            for part in parts_in(line.settings)
+            if isinstance(part, np.ndarray)
+        ]
+        for p in (program, other)
+    ]
+    return texts[0] == texts[1] and all(
+        x is y or np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc")
+        for x, y in zip(*arrays, strict=True)
+    )

@@ -21,8 +21,9 @@ are the attributes that modules assign: `self.mean = 0.9 * self.mean + ...` is w
 the old tensor, where the next run reads it.
 
 What the step stores elsewhere (`losses.append(loss)`, an attribute of another object) follows the runs as
-well. Such a step is recorded again at the second call, which may take another path: the first one may have
-made a tensor that it keeps. If it then reads what it stored before, that is an error.
+well. A step that stores something, or changes a Python number, is recorded again at the second call, which
+may take another path:  if self.mean is None: self.mean = zeros(3).  If it then reads what it stored before,
+or if a number that changes makes a difference in each call, that is an error.
 
 Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
 Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
@@ -49,7 +50,7 @@ from minigrad.optim.optimizer import replacement
 from minigrad.static.codegen import BufferPlan
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
-from minigrad.static.python_state import PythonState
+from minigrad.static.python_state import PythonState, is_same
 from minigrad.static.slots import VALUES, Slot
 from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import as_example, check_function
@@ -99,7 +100,8 @@ class Compiled:
         for replay in fitting:
             if replay is not stale and replay.trains() == replay.training:
                 return replay
-        new = Replay(self.f, arrays, layout, stale is not None and stale.once)
+        earlier = stale if stale is not None and stale.once else None
+        new = Replay(self.f, arrays, layout, earlier)
         replaced = [r for r in fitting if r.training == new.training]
         self.programs = [r for r in self.programs if r not in replaced] + [new]
         return new
@@ -157,13 +159,18 @@ class Replay:
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
     stored   what the step stores outside, in plain Python objects: each run gives it its new value
     once     is the step recorded again at the next call, which may take another path? It may, if this one
-             stored something:  if self.mean is None: self.mean = zeros(3)
+             stored something or changed a number:  if self.mean is None: self.mean = zeros(3)
+    earlier  the replay that it takes the place of because of that, or None
     """
 
     def __init__(
-        self, f: Callable[..., Any], arrays: list[Array], layout: object, again: bool = False
+        self,
+        f: Callable[..., Any],
+        arrays: list[Array],
+        layout: object,
+        earlier: "Replay | None" = None,
     ) -> None:
-        self.layout, self.once, self.has_run = layout, not again, False
+        self.layout, self.earlier, self.has_run = layout, earlier, False
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             self._record(f, arrays)
 
@@ -185,9 +192,9 @@ class Replay:
         self.stored = [kept for kept, _ in left]
         before_it = [recorder.assigned[id(module), name][-1] for module, name in self.assigned]
         new = not all(isinstance(value, tensor) for value in before_it)
-        self.once = self.once and (new or bool(left))
         outputs += [number for _, number in left]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
+        self.once = self._is_tentative(new or bool(left), python.changed())
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
         self.shapes = [tuple(a.shape) for a in arrays]
@@ -196,6 +203,23 @@ class Replay:
         self.training = self.trains()
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
+
+    def _is_tentative(self, stored: bool, changed: str | None) -> bool:
+        """Is the step to be recorded again? Raises ProgramError if a number that changes makes a difference each time.
+
+        The second call may still differ from the first: then the third one decides.
+        """
+        if self.earlier is None:
+            return stored or changed is not None
+        if changed is None or is_same(self.plan.program, self.earlier.plan.program):
+            return False
+        if self.earlier.earlier is None:
+            return True
+        raise ProgramError(
+            f"the step depends on {changed}, which has another value in each call, but all runs of a program use "
+            "the same one. To fix it, pass it to the step as an argument, or make it a tensor that the step changes: "
+            "t += 1 inside a no_grad block."
+        )
 
     def _call(
         self,
