@@ -20,6 +20,7 @@ from minigrad.tape.jacobian import MOST, Jacobians
 from minigrad.tape.naming import (
     expression,
     label,
+    makers,
     name_of_view,
     result_names,
     settings_in_words,
@@ -204,6 +205,7 @@ class _Nodes:
         recorder = self.recorder
         self.jacobians = Jacobians(recorder.entries, self.most)
         self.result_names, self.versions = result_names(recorder), versions_of(recorder)
+        self.makers = makers(recorder, self.result_names)
         self.overwritten = {e.from_: e.to for e in self.edges if e.inplace}
         keys = [(e.queue_key, k) for k, e in enumerate(recorder.entries) if e.queue_key is not None]
         self.priority = {k: place for place, (_, k) in enumerate(sorted(keys))}
@@ -220,7 +222,7 @@ class _Nodes:
         """The node of an entry; a failed op has no results."""
         through, names = None, self.result_names
         if entry.through is not None:
-            through = name_of_view(self.recorder, entry.through, names)
+            through = name_of_view(self.recorder, entry.through, names, self.makers)
         written = expression(entry, names, through) if entry.op and entry.inputs else None
         name = ", ".join(names[k])
         node = doc.TapeNode(

@@ -68,14 +68,26 @@ def result_names(recorder: Recorder) -> list[list[str]]:
     return names
 
 
-def name_of_view(recorder: Recorder, number: int, names: list[list[str]]) -> str:
+def makers(recorder: Recorder, names: list[list[str]]) -> dict[int, tuple[Entry, str]]:
+    """The entry that made each tensor, by the tensor's number, and the name of the tensor there."""
+    made = zip(recorder.entries, names, strict=True)
+    pairs = (
+        (r.tensor, (entry, n))
+        for entry, own in made
+        for r, n in zip(entry.results, own, strict=False)
+    )
+    return dict(reversed([*pairs]))  # of the versions of a tensor, the first
+
+
+def name_of_view(
+    recorder: Recorder, number: int, names: list[list[str]], made: dict[int, tuple[Entry, str]]
+) -> str:
     """The name of a view, given by its number; "h[0]" for an index of h that has no name."""
-    for entry, own in zip(recorder.entries, names):
-        for r, name in zip(entry.results, own, strict=False):
-            if r.tensor == number:
-                indexed = entry.op in INDEXED and number not in recorder.names
-                return expression(entry, names) if indexed else name
-    return recorder.names.get(number, "a view")
+    if number not in made:
+        return recorder.names.get(number, "a view")
+    entry, name = made[number]
+    indexed = entry.op in INDEXED and number not in recorder.names
+    return expression(entry, names) if indexed else name
 
 
 def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
