@@ -115,6 +115,7 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "lobpcg", "numpy.linalg"),
         (minigrad.linalg, "eig", "numpy.linalg"),
         (minigrad.linalg, "ldl_factor", "numpy.linalg"),
+        (minigrad, "lu_solve", "linalg.lu_solve"),
         (minigrad, "symeig", "is now removed from PyTorch"),
     ],
 )
@@ -184,6 +185,7 @@ def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
         ("angle", "keep real and imaginary parts apart"),
         ("to_sparse_csr", "sparse_coo_tensor"),
         ("geqrf", "numpy.linalg"),
+        ("lu_solve", "linalg.lu_solve"),
         ("solve", "is now removed from PyTorch"),
         ("pin_memory", "leave it out"),
     ],

@@ -9,6 +9,7 @@ modules.py redirects the names of these modules to this file.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ContextDecorator
+from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import cat
 
 inf = math.inf
 Number = int | float | bool
@@ -171,6 +173,25 @@ def register_pytree_node(
 _register_pytree_node = register_pytree_node
 
 # ------------------------------------------------------------------------ for optimizers
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """All entries of several tensors, as one vector.
+
+    >>> _flatten_dense_tensors([minigrad.zeros(2, 2), minigrad.ones(1)])
+    tensor([0., 0., 0., 0., 1.])
+    """
+    return cat([x.reshape(-1) for x in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The slices of a vector, with the shapes of these tensors, as views.
+
+    >>> _unflatten_dense_tensors(minigrad.arange(3), [minigrad.zeros(1, 2), minigrad.zeros(1)])
+    (tensor([[0, 1]]), tensor([2]))
+    """
+    ends = accumulate(x.numel() for x in tensors)
+    return tuple(flat[k - x.numel() : k].view(x.shape) for x, k in zip(tensors, ends, strict=True))
 
 
 def _group_tensors_by_device_and_dtype(

@@ -62,6 +62,7 @@ PLACES = {
     "_C": "compat.helpers .",
     "__config__ _six nn.common_types overrides": "compat.helpers",
     "_tensor storage": ".",
+    "_utils": "compat.helpers",
     "utils._foreach_utils utils._pytree utils.backcompat": "compat.helpers",
     "amp amp.*": "compat.mixed_precision",
     "autograd.anomaly_mode": "autograd",
@@ -154,6 +155,7 @@ GUARDED = f"{ON_CPU} To fix it, write it under `if cuda.is_available():`."
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
+BY_LINALG = "It is deprecated. To fix it, write  linalg.lu_solve(LU, pivots, B)."
 BY_SCIPY = "To fix it, use scipy.special on x.detach().numpy(); no gradient flows back."
 REMOVED = (
     "This function was deprecated since version 1.9 and is now removed from PyTorch. "
@@ -167,7 +169,8 @@ GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
-    "eig eigvals geqrf householder_product ldl_factor lobpcg lu_solve orgqr ormqr": BY_NUMPY,
+    "eig eigvals geqrf householder_product ldl_factor lobpcg orgqr ormqr": BY_NUMPY,
+    "lu_solve": BY_LINALG,
     "i0 igamma igammac": BY_SCIPY,
     "lstsq matrix_rank solve symeig": REMOVED,
     "ContinuousBernoulli FisherSnedecor HalfCauchy InverseGamma Kumaraswamy LKJCholesky": DISTRIBUTION,
@@ -193,7 +196,8 @@ OF_TENSORS = {
     "bfloat16": NO_BFLOAT16,
     "angle cdouble cfloat chalf conj_physical imag istft resolve_conj resolve_neg stft": NO_COMPLEX,
     "col_indices crow_indices dense_dim sparse_dim sparse_mask to_sparse_coo to_sparse_csc to_sparse_csr": NO_SPARSE,
-    "eig geqrf lu_solve orgqr ormqr": BY_NUMPY,
+    "eig geqrf orgqr ormqr": BY_NUMPY,
+    "lu_solve": BY_LINALG,
     "lstsq solve symeig": REMOVED,
     "dequantize int_repr q_scale q_zero_point qscheme": QUANTIZED,
     "pin_memory": f"{ON_CPU} To fix it, leave it out.",

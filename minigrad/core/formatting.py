@@ -77,12 +77,14 @@ def describe(x: Any) -> str:
         if level in x._tangents:  # show the innermost level
             notes.append(f"tangent={describe(x._tangents[level])}")
             break
-    text = "tensor(" + values(array, indent=len("tensor("))
+    ours = type(x).__module__.startswith("minigrad")
+    begin = "tensor(" if ours else f"{type(x).__name__}("
+    text = begin + values(array, indent=len(begin))
     length = len(text.rpartition("\n")[2]) + 2  # as PyTorch counts
     for note in notes:
         more = len(note.replace("minigrad", "torch"))  # lines break where PyTorch's do
         if length + more + 2 > WIDTH:
-            text, length = text + ",\n" + " " * len("tensor(") + note, len("tensor(") + more
+            text, length = text + ",\n" + " " * len(begin) + note, len(begin) + more
         else:
             text, length = f"{text}, {note}", length + more + 2
     return text + ")"

@@ -713,7 +713,8 @@ def made(cls: type[Tensor], dtype: dtypes.Dtype, *what: Any, **settings: Any) ->
     check_device(settings.pop("device", None))
     data = what or tuple(settings.values())
     if len(data) == 1 and hasattr(data[0], "__apply_op__"):
-        return data[0][...]
+        z: Tensor = data[0][...]
+        return z if cls is Tensor else assembled(z.array, z.counter, z.node, cls)
     if "size" in settings or (len(data) == 1 and isinstance(data[0], Size)):
         array = np.zeros(data[0], dtype)
     else:

@@ -5,7 +5,7 @@
 From F.leaky_relu(input, negative_slope=0.01, inplace=False), this makes a class with two methods:
 
     def __init__(self, negative_slope=0.01, inplace=False):
-        Module.__init__(self)
+        super(FunctionLayer, self).__init__()
         self._keep(negative_slope=negative_slope, inplace=inplace)
         self._check()
 
@@ -70,8 +70,8 @@ class FunctionLayer(Module):
             return
         wanted = {} if of is None else dict(inspect.signature(of).parameters)
         cls._find_fields(wanted, {*without.split(), *optional})
-        scope: dict[str, Any] = {"Module": Module}
-        body = "    Module.__init__(self)\n"
+        scope: dict[str, Any] = {"FunctionLayer": FunctionLayer}
+        body = "    super(FunctionLayer, self).__init__()\n"
         if cls._fields:
             body += f"    self._keep({', '.join(f'{name}={name}' for name in cls._fields)})\n"
             body += "    self._check()\n"

@@ -83,14 +83,15 @@ class _NormBase(_Affine):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
+        mean = zeros(num_features, dtype=dtype, device=device)
         buffers = {
-            "running_mean": zeros(num_features, dtype=dtype, device=device),
+            "running_mean": mean,
             "running_var": ones(num_features, dtype=dtype, device=device),
             "num_batches_tracked": tensor(0),
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer if track_running_stats else None)
-        self._scale_and_shift((num_features,), affine, bias, device, dtype)
+        self._scale_and_shift(mean.shape, affine, bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Reset the running statistics."""

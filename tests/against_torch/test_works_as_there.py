@@ -32,6 +32,15 @@ def bools(m):
     return m.tensor([True, False])
 
 
+def beside(m):
+    class Counted(m.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.began = 1
+
+    return Counted
+
+
 def norm_and_relu(m, layer, shape):
     n = int(np.prod(shape))
     x = ((m.arange(float(n)) ** 2 - 7) / n).reshape(shape).requires_grad_()
@@ -535,11 +544,18 @@ DRAWN = {
     "gradient of the nearest pixels' places": lambda m, x: m.autograd.grad(m.nn.functional.grid_sample(x[None, None], g := m.zeros(1, 1, 2, 2, requires_grad=True), mode="nearest", align_corners=True).sum(), g),
     "pad by too many": lambda m, x: m.nn.functional.pad(x, (3, -1, -1, -1), mode="replicate"), "pad to nothing": lambda m, x: m.nn.functional.pad(x, (-2, -1), mode="replicate"),
 }  # fmt: skip
+# Found in published programs.
+PUBLISHED = {
+    "a class beside a layer": lambda m, x: [type("Both", (getattr(m.nn, name), beside(m)), {})(*args).began for name, args in (("ReLU", ()), ("Dropout", (0.5,)), ("MaxPool2d", (2,)), ("MSELoss", ()), ("Linear", (1, 1)), ("Flatten", ()))],
+    "a norm of several axes": lambda m, x: [repr(m.nn.BatchNorm1d([3])), m.nn.BatchNorm1d([3])(x), m.nn.InstanceNorm1d([2], affine=True).weight],
+    "a tensor of an own class": lambda m, x: [(y := type("Own", (m.Tensor,), {})(x)), type(y).__name__, y.data_ptr() == x.data_ptr(), repr(y), type("Long", (m.Tensor,), {})([[1.5] * 9] * 2).double()],
+    "vectors of all parameters": lambda m, x: [(v := __import__(f"{m.__name__}._utils", fromlist="x")._flatten_dense_tensors([x, x[0, 0]])), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x, x[0, 0]]), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x[0]])],
+}  # fmt: skip
 
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("products", PRODUCTS), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("derivative", DERIVATIVES), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("LU", LU), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
+                         ("named", NAMED), ("function", FUNCTIONS), ("derivative", DERIVATIVES), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("LU", LU), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN), ("published", PUBLISHED))
     for name, case in cases.items()
 }  # fmt: skip
 
