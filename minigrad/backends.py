@@ -15,6 +15,8 @@ from typing import Any
 class Backend:
     """A library that minigrad does not use. Its settings can be set, and have no effect."""
 
+    __spec__: Any = None  # in `import torch.backends.cudnn`, it stands for a module
+
     def __init__(self, **settings: Any) -> None:
         self.__dict__.update(settings)
 

@@ -71,9 +71,11 @@ import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim.adam
 import torch.distributed
+import torch.backends.cudnn as cudnn
 from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader
 from torch.nn.modules.loss import _Loss
+assert cudnn is minigrad.backends.cudnn and not cudnn.is_available()
 assert torch is minigrad and nn is minigrad.nn and F is minigrad.nn.functional
 assert nn.__spec__.name == "minigrad.nn" and sys.modules["torch.nn"] is nn
 assert isinstance(nn.L1Loss(), _Loss) and torch.optim.adam.Adam is minigrad.optim.Adam
