@@ -94,7 +94,7 @@ class Softshrink(FunctionLayer):
 class Sigmoid(FunctionLayer):
     """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
 
-    Computed as (1 + tanh(x / 2)) / 2, which cannot overflow."""
+    A z close to 0 has all its digits, so log(z) is finite until exp(-x) overflows, and then z is 0."""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 

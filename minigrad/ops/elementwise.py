@@ -144,7 +144,7 @@ class Number(dict):
         return constant
 
 
-ZERO, HALF = Number(0), Number(0.5)
+ZERO, HALF, ONE = Number(0), Number(0.5), Number(1)
 FEW = 500  # entries: below this size, np.where is faster than multiplying, and Python's math module is faster than NumPy
 
 
@@ -357,17 +357,17 @@ tanh.vjp(x=lambda g, z: g * (1 - z * z))
 def sigmoid(x, *, out=None):
     """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
 
-    Computed as (1 + tanh(x / 2)) / 2, which cannot overflow.
+    A z close to 0 has all its digits, so log(z) is finite until exp(-x) overflows, and then z is 0.
 
     >>> minigrad.tensor([0.0, 2.0]).sigmoid()
     tensor([0.5000, 0.8808])
     """
-    half = HALF[x.dtype]
-    z = np.multiply(x, half, out=out)
-    z = np.tanh(z, out=z if z.ndim else out)
-    z *= half
-    z += half
-    return z
+    if x.dtype.char == "e":  # half: in single precision, where exp(-x) overflows later
+        return into(out, sigmoid.forward(x.astype(np.float32)).astype(x.dtype))
+    z = np.negative(x, out=out)
+    z = np.exp(z, out=z if z.ndim else out)
+    z += ONE[x.dtype]
+    return np.reciprocal(z, out=z if z.ndim else out)
 
 
 sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))

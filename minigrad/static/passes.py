@@ -338,11 +338,10 @@ def _mse(text: Lowering, line: Instruction) -> Last | None:
 
 
 def _sigmoid(text: Lowering, line: Instruction) -> Last:
-    """(1 + tanh(x / 2)) / 2"""
+    """1 / (1 + exp(-x))"""
     (x,) = line.operands
-    half = text.number(0.5, x)
-    t = text.new(ops.tanh, text.new(ops.mul, x, half))
-    return ops.add, (text.new(ops.mul, t, half), half)
+    one = text.number(1, x)
+    return ops.div, (one, text.new(ops.add, text.new(ops.exp, text.new(ops.neg, x)), one))
 
 
 def _logsigmoid(text: Lowering, line: Instruction) -> Last:

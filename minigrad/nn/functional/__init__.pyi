@@ -621,7 +621,7 @@ def selu_(input: Tensor) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
 
-    Computed as (1 + tanh(x / 2)) / 2, which cannot overflow.
+    A z close to 0 has all its digits, so log(z) is finite until exp(-x) overflows, and then z is 0.
 
     >>> minigrad.tensor([0.0, 2.0]).sigmoid()
     tensor([0.5000, 0.8808])"""
