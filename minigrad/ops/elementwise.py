@@ -118,6 +118,11 @@ def into(out, z):
     return out
 
 
+def in_single(op, x, out, **settings):
+    """The result of an op for x in half precision, computed in single precision, where exp(x) overflows later."""
+    return into(out, op.forward(x.astype(np.float32), **settings).astype(x.dtype))
+
+
 def copied(x, out):
     """A copy of x that can be written to, in `out` if given. `out` may be x itself."""
     if out is None:
@@ -362,8 +367,8 @@ def sigmoid(x, *, out=None):
     >>> minigrad.tensor([0.0, 2.0]).sigmoid()
     tensor([0.5000, 0.8808])
     """
-    if x.dtype.char == "e":  # half: in single precision, where exp(-x) overflows later
-        return into(out, sigmoid.forward(x.astype(np.float32)).astype(x.dtype))
+    if x.dtype.char == "e":
+        return in_single(sigmoid, x, out)
     z = np.negative(x, out=out)
     z = np.exp(z, out=z if z.ndim else out)
     z += ONE[x.dtype]

@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.op import elementwise, general, linear
 from minigrad.core.shapes import add_up
 from minigrad.core.sparse import RowSparse
-from minigrad.ops.elementwise import HALF, ZERO, into, keep, sigmoid, summed
+from minigrad.ops.elementwise import HALF, ZERO, in_single, into, keep, sigmoid, summed
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 
@@ -52,6 +52,8 @@ def silu(x, *, out=None):
 
     z is x * sigmoid(x), also known as swish.
     """
+    if x.dtype.char == "e":
+        return in_single(silu, x, out)
     return into(out, x * sigmoid.forward(x))
 
 
@@ -118,6 +120,8 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 
     Where beta * x > threshold, z is x.
     """
+    if x.dtype.char == "e":
+        return in_single(softplus, x, out, beta=beta, threshold=threshold)
     y = x if beta == 1 else x * x.dtype.type(beta)
     bound = np.array(threshold, x.dtype)
     z = np.log1p(np.exp(np.minimum(y, bound)))

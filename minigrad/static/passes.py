@@ -338,8 +338,10 @@ def _mse(text: Lowering, line: Instruction) -> Last | None:
 
 
 def _sigmoid(text: Lowering, line: Instruction) -> Last:
-    """1 / (1 + exp(-x))"""
+    """1 / (1 + exp(-x)), but for half precision, which is computed in single"""
     (x,) = line.operands
+    if text.values[x].dtype.itemsize == 2:
+        return None
     one = text.number(1, x)
     return ops.div, (one, text.new(ops.add, text.new(ops.exp, text.new(ops.neg, x)), one))
 

@@ -549,7 +549,8 @@ PUBLISHED = {
     "a class beside a layer": lambda m, x: [type("Both", (getattr(m.nn, name), beside(m)), {})(*args).began for name, args in (("ReLU", ()), ("Dropout", (0.5,)), ("MaxPool2d", (2,)), ("MSELoss", ()), ("Linear", (1, 1)), ("Flatten", ()))],
     "a norm of several axes": lambda m, x: [repr(m.nn.BatchNorm1d([3])), m.nn.BatchNorm1d([3])(x), m.nn.InstanceNorm1d([2], affine=True).weight],
     "a tensor of an own class": lambda m, x: [(y := type("Own", (m.Tensor,), {})(x)), type(y).__name__, y.data_ptr() == x.data_ptr(), repr(y), type("Long", (m.Tensor,), {})([[1.5] * 9] * 2).double()],
-    "probabilities close to 0": lambda m, x: [f(m.tensor([-100.0, -50, -20, -12, 3], dtype=dtype)).log().round(decimals=1) for f, dtype in ((m.sigmoid, m.float64), (m.sigmoid, m.float32), (m.sigmoid, m.float16), (lambda v: -m.nn.functional.silu(v[:4]), m.float32))],
+    "probabilities close to 0": lambda m, x: [f(m.tensor([-100.0, -50, -20, -12, 3], dtype=dtype)).log().round(decimals=1) for f, dtype in ((m.sigmoid, m.float64), (m.sigmoid, m.float32), (m.sigmoid, m.float16), (lambda v: -m.nn.functional.silu(v[:4]), m.float32), (lambda v: -m.nn.functional.silu(v[2:]), m.float16))],
+    "softplus in half precision": lambda m, x: [m.nn.functional.softplus(m.tensor([-12.0, 0, 11.5, 15, 19, 21]).half(), beta=beta) for beta in (1, 2)],
     "log10 of powers of ten": lambda m, x: [m.tensor([0.001, 0.01, 0.1, 1, 10, 100, 1000]).log10() == m.arange(-3, 4), m.tensor(100.0).log10() == 2, m.log10(m.tensor([1000, 10])) - m.tensor([3, 1])],
     "vectors of all parameters": lambda m, x: [(v := __import__(f"{m.__name__}._utils", fromlist="x")._flatten_dense_tensors([x, x[0, 0]])), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x, x[0, 0]]), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x[0]])],
 }  # fmt: skip
