@@ -116,6 +116,7 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad.linalg, "eig", "numpy.linalg"),
         (minigrad.linalg, "ldl_factor", "numpy.linalg"),
         (minigrad, "lu_solve", "linalg.lu_solve"),
+        (minigrad, "kaiser_window", "numpy.kaiser"),
         (minigrad, "symeig", "is now removed from PyTorch"),
     ],
 )
@@ -176,6 +177,11 @@ def test_integers_without_a_sign_have_names():
 def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
     with pytest.raises(NotImplementedError, match="profile.*cProfile"):
         minigrad.autograd.profiler.profile()
+
+
+def test_a_function_of_nn_functional_is_found_there():
+    with pytest.raises(AttributeError, match="write  nn.functional.cross_entropy."):
+        minigrad.cross_entropy  # noqa: B018  # as it is written by mistake
 
 
 @pytest.mark.parametrize(

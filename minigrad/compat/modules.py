@@ -175,6 +175,7 @@ GROUPS = {
     "eig eigvals geqrf householder_product ldl_factor lobpcg orgqr ormqr": BY_NUMPY,
     "lu_solve": BY_LINALG,
     "i0 igamma igammac": BY_SCIPY,
+    "kaiser_window": "To fix it, use hann_window and its like, or numpy.kaiser.",
     "lstsq matrix_rank solve symeig": REMOVED,
     "ContinuousBernoulli FisherSnedecor HalfCauchy InverseGamma Kumaraswamy LKJCholesky": DISTRIBUTION,
     "LogisticNormal LowRankMultivariateNormal NegativeBinomial Pareto VonMises Weibull Wishart": DISTRIBUTION,
@@ -392,6 +393,11 @@ def attribute(module: str, name: str) -> Any:
 def missing(module: str, name: str) -> NoReturn:
     """Raise AttributeError. If minigrad leaves the name out, the message says what to do instead."""
     advice = _advice(module, name)
+    if advice is None and module == "minigrad" and name in _at("nn.functional").__all__:
+        raise AttributeError(
+            f"module 'minigrad' has no attribute {name!r}. To fix it, write  nn.functional.{name}.",
+            name=name,
+        )
     _raise_no_attribute(f"module {module!r}", name, advice, sys.modules.get(module))
 
 

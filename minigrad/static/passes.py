@@ -337,7 +337,7 @@ def _mse(text: Lowering, line: Instruction) -> Last | None:
     return ops.div, (total, text.number(size, x))
 
 
-def _sigmoid(text: Lowering, line: Instruction) -> Last:
+def _sigmoid(text: Lowering, line: Instruction) -> Last | None:
     """1 / (1 + exp(-x)), but for half precision, which is computed in single"""
     (x,) = line.operands
     if text.values[x].dtype.itemsize == 2:
