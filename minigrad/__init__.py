@@ -131,7 +131,7 @@ _LATE |= {
     for module, names in {
         "autograd.batches": "vmap",
         "autograd.three_ways": "three_ways",
-        "compat.helpers": "_assert _check _check_index _check_type _check_value",
+        "compat.helpers": "TensorType _assert _check _check_index _check_type _check_value",
         "compat.mixed_precision": "GradScaler autocast is_autocast_enabled",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "

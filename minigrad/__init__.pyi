@@ -156,6 +156,7 @@ from minigrad.compat.old_programs import deprecated_qr as _qr
 from minigrad.sparse import mm as _spmm
 from minigrad.autograd.batches import vmap as vmap
 from minigrad.autograd.three_ways import three_ways as three_ways
+from minigrad.compat.helpers import TensorType as TensorType
 from minigrad.compat.mixed_precision import GradScaler as GradScaler
 from minigrad.compat.mixed_precision import autocast as autocast
 from minigrad.compat.mixed_precision import is_autocast_enabled as is_autocast_enabled

@@ -223,7 +223,7 @@ def test_a_layer_that_is_left_out_is_no_layer_and_cannot_be_made(name, words):
 
 
 def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
-    from minigrad import classes
+    from minigrad import TensorType, classes
     from minigrad._C import DisableTorchFunctionSubclass, NoneType, Value, dtype
     from minigrad._six import inf
     from minigrad._tensor import Tensor as FromItsFile
@@ -254,7 +254,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.utils.data._utils.collate import default_collate
     from minigrad.utils.data.dataloader import _collate_fn_t
 
-    assert Tensor is FromItsFile is minigrad.Tensor and F is nn.functional
+    assert Tensor is FromItsFile is TensorType is minigrad.Tensor and F is nn.functional
     assert dtype is type(minigrad.float32) and NoneType is not type(None)
     assert detect_anomaly is minigrad.autograd.detect_anomaly and not classes.is_available()
     assert default_collate([1, 2]).tolist() == [1, 2] and issubclass(

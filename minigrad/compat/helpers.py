@@ -35,6 +35,7 @@ _ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
 _shape_t = int | Sequence[int]
 _dtype, _device, _size, _int, _float, _bool = dtypes.dtype, device, Sequence[int], int, float, bool
 MAP_LOCATION = Any
+TensorType = Tensor  # in annotations of CLIP models
 string_classes = (str, bytes)
 # Warnings about a change of PyTorch 0.2, which old programs switch on (torch.utils.backcompat).
 broadcast_warning, keepdim_warning = SimpleNamespace(enabled=False), SimpleNamespace(enabled=False)
