@@ -1,5 +1,7 @@
 """Linear algebra, by numbers that can be checked by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,16 @@ def test_dropout2d_of_three_axes_drops_the_channels_of_each_example():
 
     assert ((z == 0).all(2) | (z == 2).all(2)).all()
     assert 0 < (z[:, :, 0] == 0).sum() < 100
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: (minigrad.eye(200) * 10).det(),
+        lambda: (minigrad.eye(2) * 1e-39).inverse(),
+        lambda: minigrad.linalg.solve(minigrad.eye(2) * 1e-38, minigrad.ones(2) * 1e10),
+    ],
+)
+def test_a_result_too_large_for_single_precision_is_infinite_without_a_warning(call):
+    with warnings.catch_warnings(action="error"):
+        assert call().isinf().any()

@@ -56,7 +56,8 @@ def factored(x):
 @general(result="float", node="LinalgInvExBackward0")
 def inverse(x):
     """z = x**-1        dL/dx = -zᵀ @ g @ zᵀ"""
-    return np.linalg.inv(x)
+    with np.errstate(over="ignore"):  # LAPACK's result in double precision may be too large for single
+        return np.linalg.inv(x)
 
 
 inverse.vjp(x=lambda g, z: -(transposed(z) @ g @ transposed(z)))
@@ -66,7 +67,8 @@ inverse.jvp(lambda x_dot, z: -(z @ x_dot @ z))
 @general(result="strict", node="LinalgSolveExBackward0")
 def linalg_solve(x, y):
     """z = x**-1 @ y, so that x @ z = y        dL/dx = -d @ zᵀ        dL/dy = d = linalg_solve(xᵀ, g)"""
-    return np.linalg.solve(x, y)
+    with np.errstate(over="ignore"):  # as in inverse
+        return np.linalg.solve(x, y)
 
 
 linalg_solve.vjp(x=lambda g, x, z: -(linalg_solve(transposed(x), g) @ transposed(z)),
@@ -86,7 +88,8 @@ linalg_solve.jvp(_solve_dot)
 @general(result="float", node="LinalgDetBackward0")
 def det(x):
     """z = determinant of x        dL/dx = g * cofactors of x, which are z * (x**-1)ᵀ"""
-    return np.asarray(np.linalg.det(x))
+    with np.errstate(over="ignore"):  # as in inverse
+        return np.asarray(np.linalg.det(x))
 
 
 def _cofactors(x, z):
