@@ -69,6 +69,7 @@ class RowSparse:
     """
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
+    strides: tuple[int, ...] = ()  # a copy of it is a dense array in C order
     __array_ufunc__ = None  # makes NumPy leave array + RowSparse to RowSparse
     base = None  # it is not a view of another array
 

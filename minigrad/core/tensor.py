@@ -144,6 +144,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
     _base: "Tensor | None" = None  # for a view: the tensor whose memory it shares
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
     _retains = False  # does this non-leaf tensor keep its gradient?
+    _source: "Tensor | None" = None  # for the data of a gradient by rows: that gradient
     _kept_grad: "Tensor | None" = None  # for a tensor that is not a leaf, or requires no gradient
 
     def __new__(cls, *data: object, **settings: object) -> Self:
@@ -506,6 +507,9 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         """
         if not isinstance(self.array, np.ndarray):
             self._replace_array(np.array(self.array))
+            source = self.__dict__.pop("_source", None)
+            if source is not None and source.is_sparse:
+                source._replace_array(self.array)
         return self.array
 
     def _replace_array(self, array: Array) -> None:
@@ -522,7 +526,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         return self.counter
 
     def _same_memory(self, counter: Counter) -> "Tensor":
-        z = assembled(self.memory(), counter, None)
+        sparse = not isinstance(self.array, np.ndarray) and self.is_sparse
+        z = assembled(self.array if sparse else self.memory(), counter, None)
+        if sparse:  # a gradient by rows stays one until it is written to, here or through z
+            z._source = self
         if modes.unusual > modes.light:
             modes.tell("detached", z, self)
         return z

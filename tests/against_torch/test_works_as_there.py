@@ -41,6 +41,12 @@ def beside(m):
     return Counted
 
 
+def rows_of(m):
+    table = m.nn.Embedding.from_pretrained(m.arange(8.0).reshape(4, 2), freeze=False, sparse=True)
+    table(m.tensor([1, 3, 1])).square().sum().backward()
+    return table
+
+
 def norm_and_relu(m, layer, shape):
     n = int(np.prod(shape))
     x = ((m.arange(float(n)) ** 2 - 7) / n).reshape(shape).requires_grad_()
@@ -552,6 +558,8 @@ PUBLISHED = {
     "probabilities close to 0": lambda m, x: [f(m.tensor([-100.0, -50, -20, -12, 3], dtype=dtype)).log().round(decimals=1) for f, dtype in ((m.sigmoid, m.float64), (m.sigmoid, m.float32), (m.sigmoid, m.float16), (lambda v: -m.nn.functional.silu(v[:4]), m.float32), (lambda v: -m.nn.functional.silu(v[2:]), m.float16))],
     "softplus in half precision": lambda m, x: [m.nn.functional.softplus(m.tensor([-12.0, 0, 11.5, 15, 19, 21]).half(), beta=beta) for beta in (1, 2)],
     "log10 of powers of ten": lambda m, x: [m.tensor([0.001, 0.01, 0.1, 1, 10, 100, 1000]).log10() == m.arange(-3, 4), m.tensor(100.0).log10() == 2, m.log10(m.tensor([1000, 10])) - m.tensor([3, 1])],
+    "functions of gradients by rows": lambda m, x: [f(rows_of(m).weight.grad) for f in (lambda g: g.norm(), lambda g: g.sum(), lambda g: g.sqrt().to_dense(), lambda g: g.clone().to_dense(), lambda g: g.double().to_dense(), lambda g: g.data.norm(2), lambda g: m.isnan(g).to_dense().any(), lambda g: g.data.is_sparse)],
+    "a step after a look at the gradients by rows": lambda m, x: [(e := rows_of(m)).weight.grad.data.norm(), e.weight.grad.detach().sum(), e.weight.grad.is_sparse, m.optim.SparseAdam(e.parameters(), lr=0.5).step(), e.weight],
     "vectors of all parameters": lambda m, x: [(v := __import__(f"{m.__name__}._utils", fromlist="x")._flatten_dense_tensors([x, x[0, 0]])), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x, x[0, 0]]), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x[0]])],
 }  # fmt: skip
 
