@@ -36,7 +36,6 @@ from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
-from minigrad.core.sparse import RowSparse
 from minigrad.core.views import ViewStep, shows
 
 TEXTS = ("approximate", "equation", "reduction", "rounding_mode")  # settings that are text
@@ -125,8 +124,6 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
         refuse_settings(op, settings)
         raise shape_error(op.name, arrays, settings, error) from None
     except TypeError as error:
-        if any(isinstance(a, RowSparse) for a in arrays):  # the op does not know gradients by rows
-            return computed(op, [np.asarray(a) for a in arrays], settings)
         refuse_settings(op, settings)
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
     except MemoryError as error:

@@ -8,7 +8,7 @@ RowSparse stores only the rows that were read: their indices and their values.
     shape     (n, ...)     the shape of the whole table
 
 Adding two of them concatenates them; `coalesce` sums the values of each row; adding one to a
-dense array changes only these rows.
+dense array changes only these rows. Everything else is computed from the whole table.
 """
 
 import math
@@ -69,8 +69,6 @@ class RowSparse:
     """
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
-    strides: tuple[int, ...] = ()  # a copy of it is a dense array in C order
-    __array_ufunc__ = None  # makes NumPy leave array + RowSparse to RowSparse
     base = None  # it is not a view of another array
 
     def __init__(
@@ -140,16 +138,36 @@ class RowSparse:
 
     __radd__ = __add__
 
-    def __mul__(self, factor: float) -> Self:
+    def __mul__(self, factor: float | Array) -> Any:
+        if np.ndim(factor):
+            return self.to_dense() * factor
         return type(self)(self.indices, self.values * factor, self.shape, self.is_coalesced)
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> Self:
+    def __neg__(self) -> Any:
         return self * -1
 
-    def __truediv__(self, factor: float) -> Self:
+    def __truediv__(self, factor: float | Array) -> Any:
+        if np.ndim(factor):
+            return self.to_dense() / factor
         return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        """NumPy's function of the whole table, which also is array + RowSparse."""
+        return getattr(ufunc, method)(*map(dense, inputs), **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute or method of the whole table, such as `strides` or `take`."""
+        if name.startswith("__"):
+            raise AttributeError(f"'RowSparse' object has no attribute {name!r}")
+        return getattr(self.to_dense(), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.to_dense()[key]
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
         return self.to_dense() if dtype is None else self.to_dense().astype(dtype)
@@ -158,6 +176,11 @@ class RowSparse:
         shown = ", ".join(map(str, self.indices[:6]))
         more = ", ..." if len(self.indices) > 6 else ""
         return f"RowSparse(rows [{shown}{more}] of {self.shape})"
+
+
+def dense(x: Any) -> Any:
+    """A RowSparse as an array, with zeros in the other rows; anything else itself."""
+    return x.to_dense() if isinstance(x, RowSparse) else x
 
 
 class Rows:

@@ -285,7 +285,7 @@ class Operators(FromRows):
         >>> x == minigrad.tensor([1.0, 5.0])
         tensor([ True, False])
         """
-        return self.shape == other.shape and bool((self.array == other.array).all())
+        return self.shape == other.shape and bool(np.equal(self.array, other.array).all())
 
 
 # The types that == and != compare entry by entry; x == None is False.

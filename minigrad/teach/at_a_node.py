@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.sparse import dense
 from minigrad.core.views import CopySlices
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes_of_ops import places_written
 from minigrad.teach.pairs import walked
 from minigrad.teach.recurrences import recurrences
-from minigrad.teach.uses import Graph, called, dense, plan_of_node
+from minigrad.teach.uses import Graph, called, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
 FEW = 200  # pairs of steps between which the derivatives may be missing

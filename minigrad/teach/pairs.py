@@ -29,11 +29,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Each adds its mistakes to the table.
+from minigrad.core.sparse import dense
 from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_ops  # noqa: F401
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, TABLE, Mistake, Variant, message_and_hint, variants
 from minigrad.teach.recurrences import recurrences, repeated_uses
-from minigrad.teach.uses import Graph, Use, called, constant_factor, dense, plan_of_node
+from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_node
 from minigrad.teach.whole import SOFT, Table, recognized
 
 SMALL = 24  # pairs are only tried on tapes with at most this many uses

@@ -26,7 +26,7 @@ from minigrad.core.node import Node, reachable
 from minigrad.core.op import Op
 from minigrad.core.plan import Plan, fit
 from minigrad.core.shapes import restore_axes
-from minigrad.core.sparse import RowSparse
+from minigrad.core.sparse import dense
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
@@ -662,8 +662,3 @@ def op_name(node: Node | None) -> str:
 def names_of(plan: Any) -> list[str]:
     """The names of the operands that need a gradient; none for a plan without a row, such as a Function's."""
     return [name for _, name in plan.wanted] if isinstance(plan, Plan) else []
-
-
-def dense(d: Array | RowSparse) -> Array:
-    """A gradient as an array; a row-sparse one is filled with zeros."""
-    return d.to_dense() if isinstance(d, RowSparse) else d

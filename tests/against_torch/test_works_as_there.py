@@ -331,6 +331,38 @@ def empty_rows(m, *shape):
     return table.grad.to_dense()
 
 
+def of_rows(m):
+    """What programs and hooks do with the gradient of a table of which some rows were read, one of them twice."""
+    seen = []
+    table = m.arange(10.0).reshape(5, 2).requires_grad_()
+    table.register_hook(lambda g: seen.append(g.clone()))
+    rows = m.nn.functional.embedding(m.tensor([1, 3, 1]), table, sparse=True)
+    (rows * rows).sum().backward()
+    g = table.grad
+    tables = [
+        seen[0],
+        g * g,
+        g.abs(),
+        g.square(),
+        g**3,
+        g - g,
+        g.double(),
+        g * m.full((5, 2), 2.0),
+        g.sign(),
+        m.stack([g, g]),
+    ]
+    numbers = [
+        g.sum(),
+        g.sum(0),
+        g.norm(),
+        (g * g).sum(),
+        m.ones(5, 2) - g,
+        m.ones(5, 2).add_(g, alpha=-0.5),
+        len(g),
+    ]
+    return [t.to_dense() for t in tables], numbers, list(g)
+
+
 def clipped(m):
     a, b = m.ones(3, requires_grad=True), m.ones(3, requires_grad=True)
     (a + b).sum().backward(create_graph=True)
@@ -491,6 +523,7 @@ OF_ITS_TESTS = {
     "a pass after vmap of a gradient": lambda m, x: through_one_graph(m, x.requires_grad_())[1].backward(),
     "what a program asks before it compiles": lambda m, x: [m.compiler.is_exporting(), m.compiler.is_dynamo_compiling(), m.compiler.reset(), m.onnx.is_in_onnx_export(), isinstance(3, (int, m.SymInt))],
     "a block with a name for a profiler": lambda m, x: named_blocks(m, x),
+    "functions of a sparse gradient": lambda m, x: of_rows(m),
     "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
     "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
