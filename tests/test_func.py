@@ -404,3 +404,32 @@ def test_what_a_transform_hands_on_as_aux_has_no_history_of_its_own():
     for _, aux in (func.grad(f, has_aux=True)(x), func.jacrev(f, has_aux=True)(x)):
         assert aux["mean"].grad_fn is None and aux["of w"].requires_grad
     assert func.vjp(f, x, has_aux=True)[2]["mean"].grad_fn is None
+
+
+def test_linearize_calls_its_function_once_and_keeps_its_random_numbers():
+    calls = []
+
+    def f(x, rate):
+        calls.append(x)
+        return minigrad.nn.functional.dropout(x * x, 0.5), {
+            "index": x.argmax(),
+            "product": rate * x,
+        }
+
+    (value, _), push = func.linearize(f, X, V)
+    (tangent, others), (again, _) = push(V, V), push(2 * V, V)
+
+    assert len(calls) == 1
+    np.testing.assert_allclose(tangent, (2 * value / X) * V, rtol=1e-12)
+    np.testing.assert_allclose(again, 2 * tangent, rtol=1e-12)
+    np.testing.assert_allclose(others["product"], V * X + V * V, rtol=1e-12)
+    assert others["index"].tolist() == 0
+
+
+@pytest.mark.parametrize("outer", [func.grad, func.jacrev, func.hessian])
+@pytest.mark.parametrize("with_graph", [False, True])
+def test_a_gradient_of_a_gradient_has_a_history_only_if_its_own_input_has_one(outer, with_graph):
+    penalty = lambda w: (func.grad(lambda x: (w * x).sin().sum())(V) ** 2).sum()
+    w = X.clone().requires_grad_(with_graph)
+
+    assert outer(penalty)(w).requires_grad == with_graph

@@ -118,10 +118,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     at = _level(level)
     if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
         raise TypeError("make_dual takes two Tensors, a value and its tangent.")
-    for name, t in (("primal", tensor), ("tangent", tangent)):
-        if not dtypes.is_floating(t.array.dtype):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
-        dtypes.check_not_complex(f"the {name}", t.array.dtype)
+    check_has_slope("primal", tensor)
+    check_has_slope("tangent", tangent)
     check_size(tensor, tangent)
     for t, what in (
         (tangent, "Setting a forward grad that itself"),
@@ -140,6 +138,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         dual = same_memory(tensor)
     set_tangent(dual, at, tangent)
     return dual
+
+
+def check_has_slope(name: str, t: Tensor) -> None:
+    """Raise an error for a primal or a tangent that is not floating point."""
+    if not dtypes.is_floating(t.array.dtype):
+        raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    dtypes.check_not_complex(f"the {name}", t.array.dtype)
 
 
 def same_memory(x: Tensor) -> Tensor:

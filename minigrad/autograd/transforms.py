@@ -18,13 +18,20 @@ and arguments are those of torch.func.
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from minigrad.autograd import reverse_ad
-from minigrad.autograd.forward_ad import dual_level, make_dual, same_memory, unpack_dual
+from minigrad.autograd.forward_ad import (
+    check_has_slope,
+    dual_level,
+    make_dual,
+    same_memory,
+    unpack_dual,
+)
 from minigrad.core import dtypes, modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
@@ -139,16 +146,19 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     return with_tangents(assembled(x.array, FRESH, None), x._tangents).requires_grad_()
 
 
+# The new inputs of transforms whose function has returned: nothing outside can ask for their gradient.
+FINISHED: WeakSet[AccumulateGrad] = WeakSet()
+
+
 def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
-    """g and its tangents, without their graph if it leads only to these inputs.
+    """g and its tangents, without their graph if it leads only to these inputs and those of inner transforms.
 
     If the differentiation is not connected to an outer one, the graph is always dropped.
     """
-    own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
-    if connected and not own:
+    if connected and not any(isinstance(x.node, AccumulateGrad) for x in inputs):
         return g
     nodes = reachable([g.node]) if connected and g.node is not None else []
-    elsewhere = any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+    elsewhere = any(isinstance(node, AccumulateGrad) and node not in FINISHED for node in nodes)
     z = assembled(g.array, g.counter, g.node if elsewhere else None)
     if g._tangents is not None:
         z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
@@ -173,6 +183,7 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
         result = _run(func, build(inputs))
+    FINISHED.update(x.node for x in inputs if isinstance(x.node, AccumulateGrad))
     result, aux = result_and_aux(result, has_aux, api)
     aux = replaced(aux, lambda z: settled(z, inputs, connected))
     outputs, rebuild = flatten(result)
@@ -406,14 +417,34 @@ def jvp(
 def linearize(func: Func, *primals: object) -> Any:
     """A tuple of f(*primals) and the linear function that maps tangents to the tangent of the result.
 
+    f runs once. Its vjp is linear in the gradient of the result, and the vjp of that is the function returned.
+
     >>> value, push = linearize(lambda x: x ** 2, minigrad.tensor(3.0))
     >>> value, push(minigrad.tensor(1.0)), push(minigrad.tensor(10.0))
     (tensor(9.), tensor(6.), tensor(60.))
     """
-    value = func(*primals)
+    api = "linearize(f, *primals)"
+    for x in flatten(primals)[0]:
+        check_has_slope("primal", x)
+    value, pull = _vjp(func, primals, False, True, api)
+
+    def filled(gradients: Iterable[Tensor]) -> Any:
+        """The results, with these gradients in place of those that are floating, and zeros for others."""
+        given = iter(gradients)
+        return replaced(
+            value,
+            lambda z: next(given) if dtypes.is_floating(z.array.dtype) else zero_gradient(z),
+        )
+
+    ends = [z for z in flatten(value)[0] if dtypes.is_floating(z.array.dtype)]
+    _, back = vjp(lambda *gradients: pull(filled(gradients)), *map(zero_gradient, ends))
 
     def push(*tangents: object) -> Any:
-        return jvp(func, primals, tangents)[1]
+        if not same_structure(tangents, primals):
+            raise RuntimeError(
+                f"{api}: Expected the tangents to have the same argspec as the {len(primals)} primals."
+            )
+        return filled(back(tangents))
 
     return value, push
 
