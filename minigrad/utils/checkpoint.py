@@ -8,15 +8,18 @@ Source: Griewank and Walther, Algorithm 799: revolve (2000); Chen et al., Traini
 Sublinear Memory Cost (2016).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from minigrad import random
 from minigrad.autograd.graph import saved_tensors_hooks
+from minigrad.autograd.reverse_ad import backward
 from minigrad.core import modes
 from minigrad.core.errors import warn_user
+from minigrad.core.function import Function
 from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import zeros
 
 __all__ = [
     "CheckpointError",
@@ -50,8 +53,9 @@ def checkpoint(
 
     function             runs twice, and must do the same computation both times
     preserve_rng_state   use the same random numbers in both runs, for example for Dropout?
-    use_reentrant        no effect: the graph always contains the nodes of `function`. As in PyTorch,
-                         there is a warning if it is not passed; False is recommended
+    use_reentrant        False (recommended): the graph contains the nodes of `function`. True, or not passed,
+                         with a warning: one node, and its backward pass runs a whole one of `function`.
+                         Then an argument must require a gradient, and autograd.grad is refused
     context_fn           returns two context managers, for the first run and for the second
     determinism_check    "default": compare shapes and dtypes of the values saved in both runs; or "none"
     debug                list what both runs have saved, if they differ
@@ -77,7 +81,13 @@ def checkpoint(
         raise ValueError(
             f"Unexpected keyword arguments: {', '.join(kwargs)}. To fix it, pass use_reentrant=False."
         )
-    frame = _Recomputation(lambda: function(*args, **kwargs), second, preserve_rng_state)
+    # A program cannot contain the Python code of a backward pass, but the operations of `function`.
+    if use_reentrant is not False and not hasattr(modes.state.observer, "cannot_record"):
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if not modes.state.recording:
+        return function(*args, **kwargs)
+    restored = _restorable(args)
+    frame = _Recomputation(lambda: function(*restored(), **kwargs), second, preserve_rng_state)
     frame.early_stop = early_stop if _forced["early_stop"] is None else _forced["early_stop"]
     frame.compares = determinism_check == "default"
     frame.debug = debug if _forced["debug"] is None else _forced["debug"]
@@ -85,6 +95,92 @@ def checkpoint(
         result = function(*args, **kwargs)
     frame.completed = True
     return result
+
+
+class CheckpointFunction(Function):
+    """A function as one node, whose backward pass runs it again, and then a backward pass of its own."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: object
+    ) -> Any:
+        """function(*args), without a graph."""
+        ctx.function, ctx.restored = function, _saved_by(ctx, args)
+        ctx.state = random.get_rng_state() if preserve_rng_state else None
+        if not any(isinstance(x, Tensor) and x.requires_grad for x in args):
+            warn_user("None of the inputs have requires_grad=True. Gradients will be None")
+        with modes.no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+        """The gradients of the arguments; those of parameters are added to their `.grad` on the way."""
+        if modes.state.task.inputs is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To fix it, pass use_reentrant=False to checkpoint."
+            )
+        args = [
+            x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
+            for x in ctx.restored()
+        ]
+        with _same_random_numbers(ctx.state), modes.enable_grad():
+            results = ctx.function(*args)
+        results = (results,) if isinstance(results, Tensor) else results
+        gradients_of = {
+            z: g
+            for z, g in zip(results, gradients, strict=True)
+            if isinstance(z, Tensor) and z.requires_grad
+        }
+        if not gradients_of:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        backward(list(gradients_of), list(gradients_of.values()))
+        return None, None, *[x.grad if isinstance(x, Tensor) else None for x in args]
+
+
+class CheckpointInputs(Function):
+    """Saves the arguments of a checkpoint as a node does: through hooks, and watching for changes."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, args: Sequence[object]) -> Tensor:
+        """Save the tensors among `args`. `anchor` requires a gradient, so that there is a node."""
+        ctx.restored = _saved_by(ctx, args)
+        return anchor.clone()
+
+
+def _saved_by(ctx: Any, args: Sequence[object]) -> Callable[[], list[Any]]:
+    """Save the tensors among the arguments, and return a function that gives all arguments."""
+    others = [None if isinstance(x, Tensor) else x for x in args]
+    ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
+
+    def restored() -> list[Any]:
+        saved = iter(ctx.saved_tensors)
+        return [next(saved) if x is None else x for x in others]
+
+    return restored
+
+
+def _restorable(args: Sequence[object]) -> Callable[[], list[Any]]:
+    """A function that gives the arguments of a checkpoint in its second run.
+
+    A checkpoint around this one does not keep them, but recomputes them.
+    """
+    with modes.unobserved():
+        node = CheckpointInputs.apply(zeros(0, requires_grad=True), args).grad_fn
+    return lambda: node.restored()
+
+
+@contextmanager
+def _same_random_numbers(state: Tensor | None) -> Iterator[None]:
+    """A `with` block that draws what was drawn from this state on; without one, what comes next."""
+    if state is None:
+        yield
+        return
+    with random.fork_rng():
+        random.set_rng_state(state)
+        yield
 
 
 def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
@@ -186,16 +282,14 @@ class _Recomputation:
     def _run_again(self) -> None:
         self.kept.clear()
         self.again.clear()
-        with random.fork_rng() if self.state is not None else nullcontext():
-            if self.state is not None:
-                random.set_rng_state(self.state)
-            with (
-                modes.enable_grad(),
-                saved_tensors_hooks(self._keep, self.kept.__getitem__),
-                self.block,
-                suppress(_AllSaved),
-            ):
-                self.run()
+        with (
+            _same_random_numbers(self.state),
+            modes.enable_grad(),
+            saved_tensors_hooks(self._keep, self.kept.__getitem__),
+            self.block,
+            suppress(_AllSaved),
+        ):
+            self.run()
         if len(self.again) < len(self.saved):
             raise self._error(
                 "A different number of tensors was saved during the original forward and recomputation: "
@@ -262,7 +356,7 @@ def checkpoint_sequential(
     size = max(1, len(functions) // segments)
     starts = range(0, size * (segments - 1) + 1, size)
 
-    settings["use_reentrant"] = bool(use_reentrant)
+    settings["use_reentrant"] = use_reentrant is not False
 
     def part(start: int, end: int, x: Any) -> Any:
         for f in functions[start:end]:

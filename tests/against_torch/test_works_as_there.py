@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad
+import minigrad.utils.checkpoint
 from tests.against_torch.agree import outcome, torch
 
 NAN = float("nan")
@@ -331,6 +332,36 @@ def empty_rows(m, *shape):
     return table.grad.to_dense()
 
 
+def checkpointed(m, part, then=lambda y: None, **settings):
+    """Results and gradient of a part of a program in a checkpoint, and what `then` does to its input meanwhile."""
+    x = m.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    results = m.utils.checkpoint.checkpoint(part, y, **settings)
+    then(y)
+    (results[0] if isinstance(results, tuple) else results).sum().backward()
+    return results, x.grad, m.rand(2)
+
+
+def runs_of_nested(m, depth, early_stop):
+    """How often each part runs before and after the backward pass of two checkpoints in each checkpoint."""
+    runs = [0] * (depth + 1)
+
+    def part(depth, x):
+        runs[depth] += 1
+        if not depth:
+            return (x * x).sin()
+        for _ in range(2):
+            settings = {"use_reentrant": False, "early_stop": early_stop}
+            x = m.utils.checkpoint.checkpoint(part, depth - 1, x, **settings)
+        return x
+
+    x = m.tensor([0.3, 0.2], requires_grad=True)
+    z = part(depth, x)
+    before = [*runs]
+    z.sum().backward()
+    return before, runs, x.grad
+
+
 def of_rows(m):
     """What programs and hooks do with the gradient of a table of which some rows were read, one of them twice."""
     seen = []
@@ -524,6 +555,17 @@ OF_ITS_TESTS = {
     "what a program asks before it compiles": lambda m, x: [m.compiler.is_exporting(), m.compiler.is_dynamo_compiling(), m.compiler.reset(), m.onnx.is_in_onnx_export(), isinstance(3, (int, m.SymInt))],
     "a block with a name for a profiler": lambda m, x: named_blocks(m, x),
     "functions of a sparse gradient": lambda m, x: of_rows(m),
+    "an input of a checkpoint that is written to": lambda m, x: checkpointed(m, lambda x: x.exp(), lambda y: y.add_(1), use_reentrant=False),
+    "a checkpoint that writes to its input": lambda m, x: checkpointed(m, lambda x: x.mul_(2).exp(), use_reentrant=False),
+    "a checkpoint as one node": lambda m, x: [checkpointed(m, lambda x: (x.exp(), 3, x.detach()), use_reentrant=True), checkpointed(m, lambda x: x * m.rand(2), use_reentrant=True, preserve_rng_state=False)],
+    "a checkpoint as one node whose input is written to": lambda m, x: checkpointed(m, lambda x: x.exp(), lambda y: y.add_(1), use_reentrant=True),
+    "a checkpoint as one node that writes to its input": lambda m, x: checkpointed(m, lambda x: x.mul_(2), use_reentrant=True),
+    "a checkpoint as one node of a constant": lambda m, x: checkpointed(m, lambda x: x.detach(), use_reentrant=True),
+    "a checkpoint as one node without an input that requires a gradient": lambda m, x: m.utils.checkpoint.checkpoint(lambda w: w * x.requires_grad_(), m.ones(3), use_reentrant=True),
+    "a gradient of a checkpoint as one node": lambda m, x: m.autograd.grad(m.utils.checkpoint.checkpoint(lambda x: x * x, x.requires_grad_(), use_reentrant=True).sum(), x),
+    "a pass to inputs of a checkpoint as one node": lambda m, x: m.utils.checkpoint.checkpoint(lambda x: x * x, x.requires_grad_(), use_reentrant=True).sum().backward(inputs=[x]),
+    "a checkpoint without a graph": lambda m, x: [c := m.utils.checkpoint.checkpoint, m.no_grad()(lambda: [c(m.exp, x.requires_grad_(), use_reentrant=k) for k in (True, False)])()][1],
+    "checkpoints in checkpoints": lambda m, x: [runs_of_nested(m, depth, early_stop) for depth in (0, 1, 2) for early_stop in (True, False)],
     "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
     "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
