@@ -194,7 +194,8 @@ def _check(
     with modes.enable_grad():
         outputs = _outputs(f(*xs))
     by_rows = partial(F.jacrev, differentiable=False)
-    transforms = [("backward", by_rows)] * backward + [("forward", F.jacfwd)] * forward
+    by_columns = partial(F.jacfwd, randomness="different")
+    transforms = [("backward", by_rows)] * backward + [("forward", by_columns)] * forward
     for k in places:
         numeric = numerical_jacobian(f, xs, k, eps)
         for mode, transform in transforms:

@@ -92,7 +92,9 @@ def push_level(
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     names = range(len(operands)) if op.variadic else op.operands
-    return push_forward(op, values, dict(zip(names, tangents, strict=True)))
+    z_dot: Tensor | None = push_forward(op, values, dict(zip(names, tangents, strict=True)))
+    dtype = z.array.dtype  # that of z_dot may be another if a constant has made it z's
+    return z_dot if z_dot is None or z_dot.array.dtype == dtype else z_dot.to(dtype)
 
 
 def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:

@@ -91,14 +91,17 @@ def pack(hooks: Hooks, x: Any) -> Any:
 
 
 def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
-    """Call the unpack hook, and give the resulting tensor the history of the saved one: its edge."""
+    """Call the unpack hook, and give the resulting tensor the history of the saved one: its edge.
+
+    A tensor that was written to becomes a new one, because a packed value is not watched for changes.
+    """
     with modes.no_grad():
         given = hooks[1](packed)
     if not hasattr(given, "array"):
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
         )
-    if edge is None and given.node is None:
+    if edge is None and given.node is None and not given.counter.count:
         return given
     z = make.wrap(given.array)
     z.node = edge

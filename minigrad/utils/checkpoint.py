@@ -152,12 +152,13 @@ class CheckpointInputs(Function):
 
 def _saved_by(ctx: Any, args: Sequence[object]) -> Callable[[], list[Any]]:
     """Save the tensors among the arguments, and return a function that gives all arguments."""
-    others = [None if isinstance(x, Tensor) else x for x in args]
+    others = {k: x for k, x in enumerate(args) if not isinstance(x, Tensor)}
+    n = len(args)
     ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
 
     def restored() -> list[Any]:
         saved = iter(ctx.saved_tensors)
-        return [next(saved) if x is None else x for x in others]
+        return [others[k] if k in others else next(saved) for k in range(n)]
 
     return restored
 

@@ -334,6 +334,7 @@ def empty_rows(m, *shape):
 
 def checkpointed(m, part, then=lambda y: None, **settings):
     """Results and gradient of a part of a program in a checkpoint, and what `then` does to its input meanwhile."""
+    m.manual_seed(0)
     x = m.tensor([1.0, 2.0], requires_grad=True)
     y = x * 3
     results = m.utils.checkpoint.checkpoint(part, y, **settings)
@@ -360,6 +361,15 @@ def runs_of_nested(m, depth, early_stop):
     before = [*runs]
     z.sum().backward()
     return before, runs, x.grad
+
+
+def hooked_mask(m, x):
+    """A mask that was drawn in place, saved by hooks that keep it as it is."""
+    mask = m.ones(3).mul_(2)
+    with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        z = (x * 3).mul_(mask).exp()
+    z.sum().backward()
+    return x.grad
 
 
 def of_rows(m):
@@ -564,8 +574,12 @@ OF_ITS_TESTS = {
     "a checkpoint as one node without an input that requires a gradient": lambda m, x: m.utils.checkpoint.checkpoint(lambda w: w * x.requires_grad_(), m.ones(3), use_reentrant=True),
     "a gradient of a checkpoint as one node": lambda m, x: m.autograd.grad(m.utils.checkpoint.checkpoint(lambda x: x * x, x.requires_grad_(), use_reentrant=True).sum(), x),
     "a pass to inputs of a checkpoint as one node": lambda m, x: m.utils.checkpoint.checkpoint(lambda x: x * x, x.requires_grad_(), use_reentrant=True).sum().backward(inputs=[x]),
+    "a checkpoint that is given None": lambda m, x: [m.utils.checkpoint.checkpoint(lambda n, x, k: x.exp() * k, None, x.requires_grad_(), 3, use_reentrant=k).sum().backward() or x.grad.clone() for k in (True, False)],
     "a checkpoint without a graph": lambda m, x: [c := m.utils.checkpoint.checkpoint, m.no_grad()(lambda: [c(m.exp, x.requires_grad_(), use_reentrant=k) for k in (True, False)])()][1],
     "checkpoints in checkpoints": lambda m, x: [runs_of_nested(m, depth, early_stop) for depth in (0, 1, 2) for early_stop in (True, False)],
+    "hooks that keep a tensor that was written to": lambda m, x: hooked_mask(m, x.requires_grad_()),
+    "gradcheck of a function with random numbers": lambda m, x: m.autograd.gradcheck(lambda x: x + m.rand(2, 3, dtype=m.float64).floor(), (x.double().requires_grad_(),), check_forward_ad=True),
+    "tangents beside a constant of another dtype": lambda m, x: [of_dual(m, x, f).tangent for f in (lambda x: x + m.full((1,), 2.0, dtype=m.float64), lambda x: m.ones(3, dtype=m.float64) - x, lambda x: m.maximum(x, m.ones(3, dtype=m.float64)), lambda x: m.where(x > 0, x, m.zeros(3, dtype=m.float64)))],
     "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
     "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
