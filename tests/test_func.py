@@ -433,3 +433,14 @@ def test_a_gradient_of_a_gradient_has_a_history_only_if_its_own_input_has_one(ou
     w = X.clone().requires_grad_(with_graph)
 
     assert outer(penalty)(w).requires_grad == with_graph
+
+
+def test_leaves_that_a_function_makes_leave_no_history():
+    def normalized(x):
+        return minigrad.nn.LayerNorm(4, dtype=minigrad.float64)(x)
+
+    value, pull = func.vjp(normalized, X)
+
+    assert not value.requires_grad
+    assert not pull(V)[0].requires_grad
+    assert not func.grad(lambda x: normalized(x).sum())(X).requires_grad

@@ -35,7 +35,7 @@ from minigrad.autograd.forward_ad import (
 from minigrad.core import dtypes, modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
-from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.leaf import AccumulateGrad, next_leaf_queue_key
 from minigrad.core.memory import FRESH, with_tangents
 from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
@@ -146,7 +146,8 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     return with_tangents(assembled(x.array, FRESH, None), x._tangents).requires_grad_()
 
 
-# The new inputs of transforms whose function has returned: nothing outside can ask for their gradient.
+# The inputs, and other leaves, that were made in transforms whose function has returned: nothing
+# outside can ask for their gradients.
 FINISHED: WeakSet[AccumulateGrad] = WeakSet()
 
 
@@ -180,10 +181,13 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     what = "Thing passed to transform API must be Tensor, got {}"
     only_tensors(flatten(list(primals), object)[0], what, ValueError)
     connected = modes.state.recording
+    first = next_leaf_queue_key()
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
         result = _run(func, build(inputs))
-    FINISHED.update(x.node for x in inputs if isinstance(x.node, AccumulateGrad))
+    nodes = reachable([z.node for z in flatten(result)[0] if z.node is not None])
+    leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
+    FINISHED.update(leaf for leaf in leaves if leaf.queue_key > first)
     result, aux = result_and_aux(result, has_aux, api)
     aux = replaced(aux, lambda z: settled(z, inputs, connected))
     outputs, rebuild = flatten(result)
