@@ -39,10 +39,10 @@ def test_each_saved_tensor_is_packed_once_and_unpacked_at_use(x):
 
     with saved_tensors_hooks(pack, unpack):
         z = x.exp() * 3
-    assert [kind for kind, _ in events] == ["pack", "pack"]
+    assert [kind for kind, _ in events] == ["pack"]  # the result of exp, but not the 3
     z.sum().backward()
 
-    assert [kind for kind, _ in events[2:]] == ["unpack", "unpack"]
+    assert [kind for kind, _ in events[1:]] == ["unpack"]
     np.testing.assert_allclose(x.grad, 3 * np.exp([1.0, 2.0]))
 
 

@@ -39,12 +39,13 @@ class Packed:
     An unpacked value gets the history of the saved one: the edge of that input.
     """
 
-    __slots__ = ("plan", "edges", "entries", "hooks", "result")
+    __slots__ = ("plan", "edges", "entries", "hooks", "packed", "result")
 
     def __init__(self, node: Any, hooks: Hooks) -> None:
         self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
         self.result: Any = None  # the node's result, which is packed after the write
+        self.packed: set[str] = set()  # the names of operands that are packed
         for name, value in zip(self.plan.slots, node.saved, strict=True):
             if name == "z" and node.wrote:
                 self.entries.append(None)
@@ -55,8 +56,11 @@ class Packed:
                 self.entries.append(FRESH)
             elif name == "xs":
                 self.entries.append([pack(hooks, x) for x in value])
+            elif name in self.plan.tensors and not is_number(value):
+                self.packed.add(name)
+                self.entries.append(pack(hooks, value))
             else:
-                self.entries.append(pack(hooks, value) if name in self.plan.tensors else value)
+                self.entries.append(value)
 
     def pack_written(self) -> None:
         """Pack the result of an in-place op, after the write."""
@@ -71,10 +75,15 @@ class Packed:
                 yield tuple([unpack(self.hooks, x, edges.get(k)) for k, x in enumerate(entry)])
             elif name == "z":
                 yield unpack(self.hooks, entry, None).array
-            elif name in self.plan.tensors:
+            elif name in self.packed:
                 yield unpack(self.hooks, entry, edges.get(self.plan.op.operands.index(name)))
             else:
                 yield entry
+
+
+def is_number(x: Any) -> bool:
+    """Is a saved tensor the 3 of  x * 3? A constant tensor(3.0) looks the same."""
+    return x.node is None and x.counter is FRESH and not x.array.ndim
 
 
 def pack(hooks: Hooks, x: Any) -> Any:
