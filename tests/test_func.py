@@ -444,3 +444,30 @@ def test_leaves_that_a_function_makes_leave_no_history():
     assert not value.requires_grad
     assert not pull(V)[0].requires_grad
     assert not func.grad(lambda x: normalized(x).sum())(X).requires_grad
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda z: z.exp_(),
+        lambda z: z[:2].sigmoid_(),
+        lambda z: z.view(2, 2).t()[0].tanh_(),
+        lambda z: z.view(2, 2).diagonal().exp_(),
+    ],
+)
+def test_hessians_through_a_write_that_reads_its_result(write):
+    def f(x):
+        z = x * 1
+        write(z)
+        return (z * x).sum() + z.sin().sum()
+
+    H = func.hessian(f)(X)
+
+    step = 1e-6
+    gradient = func.grad(f)
+    numeric = [
+        (gradient(X + step * e) - gradient(X - step * e)) / (2 * step) for e in minigrad.eye(4)
+    ]
+    np.testing.assert_allclose(H, minigrad.stack(numeric), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(H, func.jacrev(func.jacrev(f))(X), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(H, func.jacrev(func.jacfwd(f))(X), rtol=1e-10, atol=1e-12)

@@ -108,6 +108,8 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         attach(node, x)
     if state.levels:
         push_write(op, before, settings, x)
+        if node is not None:
+            node.tangents = x._tangents
     if state.observer is not None:
         state.observer.forward(op, tuple(operands), x, settings, True)
     return None
