@@ -373,3 +373,14 @@ def test_an_array_that_does_not_fit_into_memory_is_pytorchs_runtime_error(too_la
         too_large()
 
     assert described in str(caught.value)
+
+
+def test_a_tensor_that_was_multiplied_by_itself_in_place_is_named_where_lines_are_traced():
+    minigrad.trace_lines(True)
+    try:
+        y = minigrad.tensor([2.0], requires_grad=True) * 1
+        y.mul_(y)
+        with pytest.raises(AutogradError, match="MulBackward0 .* needs"):
+            y.backward()
+    finally:
+        minigrad.trace_lines(False)

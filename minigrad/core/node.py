@@ -183,9 +183,10 @@ class Node(Hookable):
     def changed(self) -> None:
         """Raise SavedValueChanged, which says which saved value was overwritten, and where."""
         now = self.counters()
-        if self.versions is not None:
-            name = next(n for n, c in now.items() if c.count != self.versions[n])
-            before = self.versions[name]
+        then = self.versions or {n: c.count for n, c in now.items()}
+        name = next((n for n, c in now.items() if c.count != then[n]), None)
+        if name is not None:
+            before = then[name]
         else:  # Only the sum of the versions is known: assume it was the tensor with the most writes.
             name = max(now, key=lambda n: now[n].count)
             since = sum(c.count for c in now.values()) - self.version
