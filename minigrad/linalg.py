@@ -114,7 +114,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """Like solve, for a triangular A. The other triangle of A is ignored.
+    """Like solve, for a triangular A. The other triangle of A is ignored, and B is converted to the dtype of A.
 
     >>> A = minigrad.tensor([[2.0, 0.0], [1.0, 4.0]])
     >>> solve_triangular(A, minigrad.tensor([[4.0], [10.0]]), upper=False)
@@ -122,7 +122,7 @@ def solve_triangular(
             [2.]])
     """
     checked_square("solve_triangular", A)
-    B = _matrices(A, B)
+    B = _matrices(A, B).to(A.dtype)
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
         A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))

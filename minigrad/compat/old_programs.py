@@ -93,6 +93,11 @@ def triangular_solve(
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular, which takes A first."
     )
     left = A.mT if transpose else A
+    if b.dtype != A.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of {b.dtype} and A of {A.dtype}. To fix it, "
+            "convert one."
+        )
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
     return triangular_solution(named(z, "TriangularSolveBackward0"), A)
 
