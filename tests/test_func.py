@@ -471,3 +471,23 @@ def test_hessians_through_a_write_that_reads_its_result(write):
     np.testing.assert_allclose(H, minigrad.stack(numeric), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(H, func.jacrev(func.jacrev(f))(X), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(H, func.jacrev(func.jacfwd(f))(X), rtol=1e-10, atol=1e-12)
+
+
+def test_forward_mode_goes_through_modules_with_backward_hooks():
+    net = minigrad.nn.Sequential(minigrad.nn.Linear(4, 3), minigrad.nn.Tanh()).double()
+    expected = func.jacrev(net)(X).detach()
+    for layer in net:
+        layer.register_full_backward_hook(lambda *_: None)
+
+    np.testing.assert_allclose(func.jacfwd(net)(X).detach(), expected, rtol=1e-12)
+    np.testing.assert_allclose(func.jvp(net, (X,), (V,))[1].detach(), expected @ V, rtol=1e-12)
+
+
+def test_models_whose_parameter_is_hidden_by_an_attribute_are_stacked():
+    models = [minigrad.nn.Linear(2, 1) for _ in range(2)]
+    for model in models:
+        vars(model)["weight"] = minigrad.zeros(1, 2)
+
+    parameters, _ = func.stack_module_state(models)
+
+    assert parameters["weight"].shape == (2, 1, 2)

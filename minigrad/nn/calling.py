@@ -304,14 +304,18 @@ class BackwardHookFunction(Function):
         ctx.set_materialize_grads(False)
         # New tensors on the same memory, so that each gets this node as its grad_fn.
         passed = tuple(t.detach() for t in tensors)
-        constant = [z for t, z in zip(tensors, passed) if t.node is None]
-        ctx.mark_non_differentiable(*constant)
         return passed if len(passed) > 1 else passed[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the results to the gradients that `watch` returns."""
         return None, *ctx.watch(grads)
+
+    @staticmethod
+    def jvp(ctx: Any, watch: None, *tangents: Any) -> Any:
+        """The tangents, unchanged."""
+        passed = tuple(None if t is None else t.view_as(t) for t in tangents)
+        return passed if len(passed) > 1 else passed[0]
 
 
 class BackwardHooks:
@@ -407,14 +411,14 @@ def _from_module_hook(
 def passed_through(
     watch: Callable[..., Any], values: Sequence[Any]
 ) -> tuple[tuple[Any, ...], bool]:
-    """The values, with all tensors passed through a BackwardHookFunction.
+    """The values, with the tensors that require a gradient passed through a BackwardHookFunction.
 
     watch     maps a tuple with a gradient or None for each value to a tuple of the same length
     returns   the values, and whether any of them requires a gradient
     """
-    places = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
+    places = [k for k, v in enumerate(values) if isinstance(v, Tensor) and v.node is not None]
     tensors = [values[k] for k in places]
-    if not modes.state.recording or all(t.node is None for t in tensors):
+    if not modes.state.recording or not places:
         return tuple(values), False
 
     def hooks(grads: tuple[Any, ...]) -> tuple[Any, ...]:

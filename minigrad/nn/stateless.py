@@ -174,12 +174,13 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters, buffers = {}, {}
-    for name, first in models[0].named_parameters():
-        if len({m.get_parameter(name).requires_grad for m in models}) > 1:
+    states = [dict(m.named_parameters()) for m in models]
+    for name, first in states[0].items():
+        if len({state[name].requires_grad for state in states}) > 1:
             raise RuntimeError(
                 f"stack_module_state: Expected {name} of each model to have the same .requires_grad"
             )
-        joined = stack([m.get_parameter(name).detach() for m in models])
+        joined = stack([state[name].detach() for state in states])
         parameters[name] = joined.requires_grad_(first.requires_grad)
     for name, _ in models[0].named_buffers():
         buffers[name] = stack([m.get_buffer(name).detach() for m in models])
