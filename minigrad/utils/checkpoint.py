@@ -72,29 +72,33 @@ def checkpoint(
     tensor([  5.4366, 218.3926])
     """
     warn_unless_given(use_reentrant)
-    if use_reentrant and (context_fn is not None or debug):
-        raise ValueError(
-            "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
-        )
+    one_node = use_reentrant is not False
+    if one_node:
+        _refuse_of_one_node(context_fn is not None or debug, kwargs)
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    if use_reentrant and kwargs:
-        raise ValueError(
-            f"Unexpected keyword arguments: {', '.join(kwargs)}. To fix it, pass use_reentrant=False."
-        )
     # A program cannot contain the Python code of a backward pass, but the operations of `function`.
-    if use_reentrant is not False and not hasattr(modes.state.observer, "cannot_record"):
+    if one_node and not hasattr(modes.state.observer, "cannot_record"):
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not modes.state.recording:
         return function(*args, **kwargs)
     restored = _restorable(args)
     frame = _Recomputation(lambda: function(*restored(), **kwargs), second, preserve_rng_state)
-    frame.early_stop = early_stop if _forced["early_stop"] is None else _forced["early_stop"]
     frame.compares = determinism_check == "default"
-    frame.debug = debug if _forced["debug"] is None else _forced["debug"]
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        result = function(*args, **kwargs)
-    frame.completed = True
-    return result
+    frame.set_up(early_stop=early_stop, debug=debug)
+    with saved_tensors_hooks(frame.pack, frame.unpack), first, frame.first_run():
+        return function(*args, **kwargs)
+
+
+def _refuse_of_one_node(settings: bool, kwargs: dict[str, object]) -> None:
+    """Raise ValueError for what use_reentrant=True does not take: the settings context_fn and debug, and keywords."""
+    if settings:
+        raise ValueError(
+            "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+        )
+    if kwargs:
+        raise ValueError(
+            f"Unexpected keyword arguments: {', '.join(kwargs)}. To fix it, pass use_reentrant=False."
+        )
 
 
 class CheckpointFunction(Function):
@@ -268,6 +272,18 @@ class _Recomputation:
         self.saved: list[Any] = []  # shape and dtype of each value that the first run saved
         self.kept: dict[int, Any] = {}  # values of the second run that have not been unpacked yet
         self.again: list[Any] = []  # like `saved`, for the second run
+
+    def set_up(self, **settings: bool) -> None:
+        """Take these settings, or those of the `with` blocks around the checkpoint."""
+        for name, value in settings.items():
+            forced = _forced[name]
+            setattr(self, name, value if forced is None else forced)
+
+    @contextmanager
+    def first_run(self) -> Iterator[None]:
+        """The `with` block of the first run."""
+        yield
+        self.completed = True
 
     def pack(self, x: Tensor) -> int:
         """The saved_tensors_hooks pack: replace a value of the first run by its number."""
