@@ -11,7 +11,7 @@ from typing import Any
 
 from minigrad.core import modes
 from minigrad.core.errors import BackwardTwice, aligned, at, place_of, user_instruction, user_names
-from minigrad.core.memory import FRESH, Counter, make
+from minigrad.core.memory import FRESH, NUMBER, Counter, make
 
 Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # pack, unpack
 
@@ -56,7 +56,7 @@ class Packed:
                 self.entries.append(FRESH)
             elif name == "xs":
                 self.entries.append([pack(hooks, x) for x in value])
-            elif name in self.plan.tensors and not is_number(value):
+            elif name in self.plan.tensors and value.counter is not NUMBER:
                 self.packed.add(name)
                 self.entries.append(pack(hooks, value))
             else:
@@ -79,11 +79,6 @@ class Packed:
                 yield unpack(self.hooks, entry, edges.get(self.plan.op.operands.index(name)))
             else:
                 yield entry
-
-
-def is_number(x: Any) -> bool:
-    """Is a saved tensor the 3 of  x * 3? A constant tensor(3.0) looks the same."""
-    return x.node is None and x.counter is FRESH and not x.array.ndim
 
 
 def pack(hooks: Hooks, x: Any) -> Any:

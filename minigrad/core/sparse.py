@@ -138,17 +138,17 @@ class RowSparse:
 
     __radd__ = __add__
 
-    def __mul__(self, factor: float | Array) -> Any:
+    def __mul__(self, factor: float | Array) -> Self | Array:
         if np.ndim(factor):
             return self.to_dense() * factor
         return type(self)(self.indices, self.values * factor, self.shape, self.is_coalesced)
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> Any:
-        return self * -1
+    def __neg__(self) -> Self:
+        return type(self)(self.indices, -self.values, self.shape, self.is_coalesced)
 
-    def __truediv__(self, factor: float | Array) -> Any:
+    def __truediv__(self, factor: float | Array) -> Self | Array:
         if np.ndim(factor):
             return self.to_dense() / factor
         return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
@@ -178,8 +178,8 @@ class RowSparse:
         return f"RowSparse(rows [{shown}{more}] of {self.shape})"
 
 
-def dense(x: Any) -> Any:
-    """A RowSparse as an array, with zeros in the other rows; anything else itself."""
+def dense(x: Array | RowSparse) -> Array:
+    """A RowSparse as an array, with zeros in the other rows; anything else unchanged."""
     return x.to_dense() if isinstance(x, RowSparse) else x
 
 

@@ -16,7 +16,6 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -117,7 +116,7 @@ def _numbers_around(f: Callable[..., object]) -> dict[str, object]:
     return found
 
 
-def _parts_of(name: str, x: Any) -> Iterable[tuple[str, object]]:
+def _parts_of(name: str, x: object) -> Iterable[tuple[str, object]]:
     """What a Python object refers to, with the source that reads it; nothing for tensors, classes and libraries."""
     if isinstance(x, (dict, list, tuple)):
         items = x.items() if isinstance(x, dict) else enumerate(x)

@@ -17,7 +17,7 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
     return lambda v: isinstance(v, kinds) and not (isinstance(v, int | float) and v < 0)
 
 
-def _is_input(v: Any) -> bool:
+def _is_input(v: object) -> bool:
     return _sizes(v) if isinstance(v, tuple) else isinstance(v, list) and len(v) == 1
 
 

@@ -54,7 +54,7 @@ class Updates(Question):
         """One part for each dict of settings: "settings 1", "settings 2", ..."""
         return [f"settings {n}" for n in range(1, len(self.settings) + 1)]
 
-    def judged(self, answer: Any) -> Iterator[CheckRow]:
+    def judged(self, answer: object) -> Iterator[CheckRow]:
         """One row for each dict of settings. Stops if the answer is missing or too slow."""
         for n, settings in enumerate(self.settings, 1):
             row = self._one(n, settings, answer)

@@ -198,7 +198,7 @@ class Adjoints(OnATape):
         """The names of the tensors whose adjoints are requested."""
         return self.of
 
-    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+    def judge(self, name: str, mine: object) -> tuple[Kind, str, Diagnosis | None]:
         """Compares with the engine's gradient. A wrong answer is diagnosed."""
         if mine is None:
             return "missing", self.no_entry(name, {}).message, None

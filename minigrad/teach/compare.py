@@ -99,7 +99,7 @@ def compare(
     gradient: object = None,
     rtol: float | None = None,
     atol: float | None = None,
-    **by_name: Any,
+    **by_name: object,
 ) -> Comparison:
     """Compare gradients of z that were derived by hand with those of the tape.
 
@@ -285,7 +285,7 @@ def _from_the_tape(
     return [(right, FREED) for right in left]
 
 
-def _gradients(z: Any, tensors: list[Any], gradient: object) -> Sequence[Any] | None:
+def _gradients(z: object, tensors: list[Any], gradient: object) -> Sequence[Any] | None:
     """The gradients of tensors; None if an earlier pass has freed the graph of z."""
     if not isinstance(z, Tensor):
         return gradients_of_torch(z, tensors, gradient)

@@ -122,7 +122,7 @@ def _outputs(cell: dict[str, Any]) -> list[Any]:
     return [*plain, *(o.get("evalue", "").partition("\n")[0] for o in outputs)]
 
 
-def _text(source: Any) -> str:
+def _text(source: object) -> str:
     return "".join(source) if isinstance(source, list) else str(source)
 
 

@@ -96,7 +96,7 @@ def diagnose(
 def diagnose_function(
     f: Callable[..., Tensor],
     mine: Callable[..., Any],
-    *inputs: Any,
+    *inputs: object,
     wrt: int = 0,
     name: str = "the tensor",
 ) -> Diagnosis | None:

@@ -45,7 +45,7 @@ def _in_ones_own_function(a: Answer) -> Places:
 class _Constants:
     """The ctx of a Function, with the tensors that it holds as constants."""
 
-    def __init__(self, ctx: Any) -> None:
+    def __init__(self, ctx: object) -> None:
         self._ctx = ctx
 
     def __getattr__(self, name: str) -> Any:

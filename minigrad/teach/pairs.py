@@ -288,7 +288,7 @@ def _read_in_steps(graph: Graph) -> Iterator[tuple[list[Use], str, list[Any]]]:
                 yield uses, name, values
 
 
-def _called(graph: Graph, value: Any) -> str:
+def _called(graph: Graph, value: object) -> str:
     return next((n for n, v in graph.tensors if v is value), "another value")
 
 

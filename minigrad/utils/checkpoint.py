@@ -106,8 +106,8 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: object
-    ) -> Any:
+        ctx: Any, function: Callable[..., object], preserve_rng_state: bool, *args: object
+    ) -> object:
         """function(*args), without a graph."""
         ctx.function, ctx.restored = function, _saved_by(ctx, args)
         ctx.state = random.get_rng_state() if preserve_rng_state else None
@@ -117,7 +117,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         """The gradients of the arguments; those of parameters are added to their `.grad` on the way."""
         if modes.state.task.inputs is not None:
             raise RuntimeError(
@@ -154,20 +154,20 @@ class CheckpointInputs(Function):
         return anchor.clone()
 
 
-def _saved_by(ctx: Any, args: Sequence[object]) -> Callable[[], list[Any]]:
+def _saved_by(ctx: Any, args: Sequence[object]) -> Callable[[], list[object]]:
     """Save the tensors among the arguments, and return a function that gives all arguments."""
     others = {k: x for k, x in enumerate(args) if not isinstance(x, Tensor)}
     n = len(args)
     ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
 
-    def restored() -> list[Any]:
+    def restored() -> list[object]:
         saved = iter(ctx.saved_tensors)
         return [others[k] if k in others else next(saved) for k in range(n)]
 
     return restored
 
 
-def _restorable(args: Sequence[object]) -> Callable[[], list[Any]]:
+def _restorable(args: Sequence[object]) -> Callable[[], list[object]]:
     """A function that gives the arguments of a checkpoint in its second run.
 
     A checkpoint around this one does not keep them, but recomputes them.
