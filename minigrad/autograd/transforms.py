@@ -146,23 +146,22 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     return with_tangents(assembled(x.array, FRESH, None), x._tangents).requires_grad_()
 
 
-# The inputs, and other leaves, that were made in transforms whose function has returned: nothing
-# outside can ask for their gradients.
+# The inputs of transforms whose function has returned: nothing outside can ask for their gradients.
 FINISHED: WeakSet[AccumulateGrad] = WeakSet()
 
 
-def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
-    """g and its tangents, without their graph if it leads only to these inputs and those of inner transforms.
+def settled(g: Tensor, made: range, connected: bool) -> Tensor:
+    """g and its tangents, without their graph if nothing outside can ask for gradients of the leaves it leads to.
 
-    If the differentiation is not connected to an outer one, the graph is always dropped.
+    made        the queue keys of the leaves that were made while the function ran
+    connected   is the differentiation connected to an outer one? If not, the graph is always dropped
     """
-    if connected and not any(isinstance(x.node, AccumulateGrad) for x in inputs):
-        return g
     nodes = reachable([g.node]) if connected and g.node is not None else []
-    elsewhere = any(isinstance(node, AccumulateGrad) and node not in FINISHED for node in nodes)
+    leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
+    elsewhere = any(leaf.queue_key not in made and leaf not in FINISHED for leaf in leaves)
     z = assembled(g.array, g.counter, g.node if elsewhere else None)
     if g._tangents is not None:
-        z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
+        z._tangents = {level: settled(t, made, connected) for level, t in g._tangents.items()}
     return z
 
 
@@ -173,7 +172,8 @@ VJP = "vjp(f, *primals)"
 
 
 def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) -> tuple[Any, ...]:
-    """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux.
+    """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, aux, and the
+    queue keys of the leaves that were made meanwhile.
 
     api    the caller, as an error names it. Only grad_and_value takes integers: their gradient is 0
     """
@@ -185,18 +185,17 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
         result = _run(func, build(inputs))
-    nodes = reachable([z.node for z in flatten(result)[0] if z.node is not None])
-    leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
-    FINISHED.update(leaf for leaf in leaves if leaf.queue_key > first)
+    made = range(first, next_leaf_queue_key())
+    FINISHED.update(x.node for x in inputs if isinstance(x.node, AccumulateGrad))
     result, aux = result_and_aux(result, has_aux, api)
-    aux = replaced(aux, lambda z: settled(z, inputs, connected))
+    aux = replaced(aux, lambda z: settled(z, made, connected))
     outputs, rebuild = flatten(result)
     for z in outputs:
         if api == VJP and not dtypes.is_floating(z.array.dtype):
             raise RuntimeError(
                 f"{api}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {z.dtype}"
             )
-    return inputs, build, outputs, rebuild, aux
+    return inputs, build, outputs, rebuild, aux, made
 
 
 def _run(func: Func, args: Sequence[Any]) -> Any:
@@ -264,7 +263,7 @@ def _vjp(
     func: Func, primals: Sequence[Any], has_aux: bool, differentiable: bool, api: str
 ) -> tuple[Any, ...]:
     """`vjp`, with the name of the transform to use in error messages."""
-    inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux, api)
+    inputs, build, outputs, rebuild, aux, made = recorded(func, primals, has_aux, api)
     back = passes_back(outputs, inputs, differentiable)
     connected = modes.state.recording
 
@@ -279,12 +278,10 @@ def _vjp(
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
         return tuple(
-            build(
-                [zero_gradient(x) if g is None else settled(g, inputs, outside) for g, x in grads]
-            )
+            build([zero_gradient(x) if g is None else settled(g, made, outside) for g, x in grads])
         )
 
-    value = rebuild([settled(z, inputs, connected) for z in outputs])
+    value = rebuild([settled(z, made, connected) for z in outputs])
     return (value, pull, aux) if has_aux else (value, pull)
 
 
@@ -479,7 +476,7 @@ def jacrev(
 
     def jacobian(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
-        inputs, build, outputs, rebuild, aux = recorded(f, chosen, has_aux)
+        inputs, build, outputs, rebuild, aux, made = recorded(f, chosen, has_aux)
         blocks = []
         for z in outputs:
             back = passes_back([z], inputs, differentiable)
@@ -489,7 +486,7 @@ def jacrev(
                 block = joined_blocks(
                     [zero_gradient(x) if row[k] is None else row[k] for row in rows], z, x
                 )
-                parts.append(settled(block, inputs, modes.state.recording))
+                parts.append(settled(block, made, modes.state.recording))
             blocks.append(_for_chosen(argnums, build(parts)))
         result = rebuild(blocks)
         return (result, aux) if has_aux else result
