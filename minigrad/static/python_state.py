@@ -20,6 +20,7 @@ from types import FunctionType, MethodType, ModuleType
 import numpy as np
 
 from minigrad.core.errors import is_ours
+from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot
@@ -129,36 +130,30 @@ def _parts_of(name: str, x: object) -> Iterable[tuple[str, object]]:
         return ()
     ours = type(x).__module__.partition(".")[0] == "minigrad"
     if isinstance(x, Module):
-        own = (
-            {}
-            if ours
-            else {k: part for k, part in vars(x).items() if k[0] != "_" and k != "training"}
-        )
-        return [(f"{name}.{k}", part) for k, part in [*own.items(), *x._modules.items()]]
+        own = [(k, part) for k, part in vars(x).items() if k[0] != "_" and k != "training"]
+        parts = [*x._modules.items()] if ours else own + [*x._modules.items()]
+        return [(f"{name}.{k}", part) for k, part in parts]
     return () if ours else [(f"{name}.{k}", part) for k, part in vars(x).items()]
 
 
 def is_same(program: Program, other: Program) -> bool:
     """Do two programs compute the same from the same constants and captured values?"""
-    texts = [
-        (list(map(str, p.instructions)), list(map(str, p.values)), p.outputs)
-        for p in (program, other)
-    ]
-    arrays = [
-        [
-            p.captured[i].array if i in p.captured else a
-            for i, a in p.examples.items()
-            if i not in p.inputs
-        ]
-        + [
-            part
-            for line in p.instructions
-            for part in parts_in(line.settings)
-            if isinstance(part, np.ndarray)
-        ]
-        for p in (program, other)
-    ]
-    return texts[0] == texts[1] and all(
-        x is y or np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc")
-        for x, y in zip(*arrays, strict=True)
+    (text, arrays), (other_text, others) = _contents(program), _contents(other)
+    return (
+        text == other_text
+        and len(arrays) == len(others)
+        and all(x is y or _are_equal(x, y) for x, y in zip(arrays, others, strict=True))
     )
+
+
+def _contents(program: Program) -> tuple[list[str], list[Array]]:
+    """What a program does, as text, and the arrays in it: constants, captured values and settings."""
+    text = [str(x) for x in (*program.instructions, *program.values, program.outputs)]
+    known = program.examples | {i: t.array for i, t in program.captured.items()}
+    settings = [part for line in program.instructions for part in parts_in(line.settings)]
+    arrays = [a for i, a in known.items() if i not in program.inputs]
+    return text, arrays + [part for part in settings if isinstance(part, np.ndarray)]
+
+
+def _are_equal(x: Array, y: Array) -> bool:
+    return np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc")

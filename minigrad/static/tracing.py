@@ -168,9 +168,7 @@ class ProgramRecorder:
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.made: dict[int, Tensor] = {}  # id of a tensor that the function made -> the tensor
         self.slots: list[weakref.ref[Slot]] = []
-        self.reread = (
-            False  # has the function read a value that an earlier call of it stored outside?
-        )
+        self.reread = False  # has the function read what an earlier call of it stored outside?
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
@@ -626,13 +624,11 @@ class ProgramRecorder:
         for i, tensor in self.captured.items():
             if id(tensor) in of_its_own:
                 self.captured[i] = make.tensor(tensor.array, Counter(), None)
-        tensor = None
+        tensor = None  # the loop would keep it alive
         for known in (self.standing, self.made, self.detached, self.read, self._keep):
             known.clear()
-        tensors = [ref for ref, _ in of_its_own.values()]
-        if any(ref() is not None for ref in self.slots) or any(
-            ref() is not None for ref in tensors
-        ):
+        tensors: list[Any] = [ref for ref, _ in of_its_own.values()]
+        if any(ref() is not None for ref in (*self.slots, *tensors)):
             gc.collect()  # some may be part of a cycle
         slots = [s for s in (ref() for ref in self.slots) if s is not None]
         found: list[tuple[Slot | Tensor, int]] = []
@@ -700,7 +696,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
         finally:
             recorder.restore_attributes()
         outputs, single = _numbers_of(recorder, result)
-        result = None
+        result = None  # it would keep its slots alive
         for kept, _ in recorder.left_behind():
             if isinstance(kept, make.Tensor):
                 recorder.write_outside(ops.copy, kept)

@@ -195,6 +195,8 @@ class Replay:
         outputs += [number for _, number in left]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.once = self._is_tentative(new or bool(left), python.changed())
+        if not self.once:
+            self.earlier = None
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
         self.shapes = [tuple(a.shape) for a in arrays]
