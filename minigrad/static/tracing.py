@@ -610,34 +610,31 @@ class ProgramRecorder:
         known = id(tensor) in self.made or tensor.counter is NUMBER
         return known or isinstance(tensor.array, Traced)
 
-    def left_behind(self) -> list[tuple[Slot | Tensor, int]]:
-        """What the function has stored outside, and the numbers of the values.
+    def left_behind(self) -> list[tuple[Slot | Tensor, int | None]]:
+        """What the function has stored outside, with the numbers of the values.
 
-        These are slots, and tensors that it made and wrote to. Call this when it has returned and the
-        results have numbers: it forgets all tensors, to see which of them something else still holds.
+        These are slots, and tensors that it made; None for a tensor that it has not written to. Call this
+        when it has returned and the results have numbers: it forgets all tensors, to see which of them
+        something else still holds.
         """
-        of_its_own = {
-            id(s.tensor): (weakref.ref(s.tensor), s.index)
-            for s in self.standing.values()
-            if s.index_ >= 0 and id(s.tensor) in self.made
-        }
-        for i, tensor in self.captured.items():
-            if id(tensor) in of_its_own:
-                self.captured[i] = make.tensor(tensor.array, Counter(), None)
-        tensor = None  # the loop would keep it alive
+        written = {i: s.index for i, s in self.standing.items() if s.index_ >= 0}
+        made = [(weakref.ref(tensor), written.get(i)) for i, tensor in self.made.items()]
+        for i, captured in self.captured.items():
+            if id(captured) in self.made:
+                self.captured[i] = make.tensor(captured.array, Counter(), None)
+        captured = None  # the loop would keep it alive
         for known in (self.standing, self.made, self.detached, self.read, self._keep):
             known.clear()
-        tensors: list[Any] = [ref for ref, _ in of_its_own.values()]
-        if any(ref() is not None for ref in (*self.slots, *tensors)):
+        refs: list[weakref.ref[Any]] = [*self.slots, *(ref for ref, _ in made)]
+        if any(ref() is not None for ref in refs):
             gc.collect()  # some may be part of a cycle
-        slots = [s for s in (ref() for ref in self.slots) if s is not None]
-        found: list[tuple[Slot | Tensor, int]] = []
-        for s in slots:
+        found: list[tuple[Slot | Tensor, int | None]] = []
+        for s in [s for s in (ref() for ref in self.slots) if s is not None]:
             if isinstance(s, TensorSlot):
                 s.stored = s.tensor
             else:
                 found.append((s, s.index))
-        alive = ((ref(), number) for ref, number in of_its_own.values())
+        alive = ((ref(), number) for ref, number in made)
         return found + [(t, number) for t, number in alive if t is not None]
 
     def _has_slot(self, tensor: Tensor) -> bool:
@@ -697,8 +694,8 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
             recorder.restore_attributes()
         outputs, single = _numbers_of(recorder, result)
         result = None  # it would keep its slots alive
-        for kept, _ in recorder.left_behind():
-            if isinstance(kept, make.Tensor):
+        for kept, number in recorder.left_behind():
+            if isinstance(kept, make.Tensor) and number is not None:
                 recorder.write_outside(ops.copy, kept)
         return recorder.program(outputs, single)
 

@@ -189,10 +189,10 @@ class Replay:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
         left = recorder.left_behind()
         python.check_stored(recorder, [kept for kept, _ in left])
-        self.stored = [kept for kept, _ in left]
+        self.stored = [kept for kept, number in left if number is not None]
         before_it = [recorder.assigned[id(module), name][-1] for module, name in self.assigned]
         new = not all(isinstance(value, tensor) for value in before_it)
-        outputs += [number for _, number in left]
+        outputs += [number for _, number in left if number is not None]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.once = self._is_tentative(new or bool(left), python.changed())
         if not self.once:
