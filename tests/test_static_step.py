@@ -1079,7 +1079,7 @@ def test_a_part_of_a_buffer_may_be_told_that_it_needs_no_gradient():
     assert program(minigrad.ones(2))(minigrad.ones(2)).tolist() == [1.0, 2.0]
 
 
-def test_a_variable_from_outside_that_a_step_reads_and_assigns_is_refused():
+def test_a_variable_from_outside_that_a_step_reads_and_replaces_is_refused():
     """As a hidden state: each run would begin with the same one."""
     h = minigrad.zeros(2)
     last = None
@@ -1096,7 +1096,7 @@ def test_a_variable_from_outside_that_a_step_reads_and_assigns_is_refused():
         last = (h + x).tanh()
         return last.sum()
 
-    with pytest.raises(ProgramError, match="reads the variable h from outside, and assigns it"):
+    with pytest.raises(ProgramError, match="reads h from outside, and replaces it"):
         step(minigrad.ones(2))
     h = minigrad.zeros(2)
     assert kept(minigrad.zeros(2)).item() == 0

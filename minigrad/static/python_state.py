@@ -1,8 +1,7 @@
 """What a step does in Python while it is recorded, and a program would not do again.
 
     k = int(place); queue[k] = x; place += 1     a number that is read and then changed
-    h = cell(x, h)                               a variable from outside that is read and assigned
-    agent.h = cell(x, agent.h)                   what an earlier call has stored outside of modules
+    agent.h = cell(x, agent.h)                   a tensor outside of modules that is read and replaced
     x + numpy.random.rand()                      a random number that is not minigrad's
     adam.t += 1; m / (1 - 0.9**adam.t)           a Python number that each call changes
 
@@ -23,46 +22,49 @@ from minigrad.core.errors import is_ours
 from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
 from minigrad.static.ir import Program, ProgramError, parts_in
-from minigrad.static.slots import VALUES, Slot
+from minigrad.static.slots import VALUES, Slot, as_stored
 from minigrad.static.step_recorder import StepRecorder
 
 
 class PythonState:
-    """Variables from outside and random generators, as they are before a function is recorded."""
+    """What a function can read outside of itself, and random generators, as they are before it is recorded."""
 
     def __init__(self, f: Callable[..., object]) -> None:
         self.f = f
-        self.variables, self.generators = _outside_variables(f), _generators()
-        self.numbers = _numbers_around(f)
+        self.before, self.generators = _values_around(f), _generators()
 
     def changed(self) -> str | None:
         """A number outside of the function that is new or has changed, or an iterator that it may advance."""
-        for name, number in _numbers_around(self.f).items():
-            before = self.numbers.get(name)
-            if number is ADVANCES or type(before) is not type(number) or before != number:
+        for name, value in _values_around(self.f).items():
+            before = self.before.get(name)
+            if value is ADVANCES or not (
+                isinstance(value, VALUES) or (type(before) is type(value) and before == value)
+            ):
                 return name
         return None
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        self._check_variables(recorder)
+        self._check_tensors(recorder)
         if _generators() != self.generators:
             raise ProgramError(
                 "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
                 "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
             )
 
-    def _check_variables(self, recorder: StepRecorder) -> None:
-        for name, value in _outside_variables(self.f).items():
-            before, kept = self.variables.get(name), [*parts_in(value)]
-            assigned = value is not before and any(isinstance(x, Slot) for x in kept)
-            replaced = [x for x in parts_in(before) if not any(x is y for y in kept)]
-            if assigned and any(map(recorder.has_read, replaced)):
+    def _check_tensors(self, recorder: StepRecorder) -> None:
+        after = {id(as_stored(value)) for value in _values_around(self.f).values()}
+        for name, value in self.before.items():
+            if (
+                isinstance(value, VALUES)
+                and id(as_stored(value)) not in after
+                and recorder.has_read(as_stored(value))
+            ):
                 raise ProgramError(
-                    f"the step reads the variable {name} from outside, and assigns it. The next run would read the "
-                    "same values again. To fix it, make it an argument and a result of the step, an attribute of a "
-                    f"module, or write  {name}.copy_(...)  inside a no_grad block."
+                    f"the step reads {name} from outside, and replaces it. The next run would read the same values "
+                    "again. To fix it, make it an argument and a result of the step, an attribute of a module, or "
+                    f"write  {name}.copy_(...)  inside a no_grad block."
                 )
 
     def check_stored(self, recorder: StepRecorder, kept: Sequence[object]) -> None:
@@ -100,14 +102,14 @@ ADVANCES = object()  # in place of an iterator, which has another element in eac
 MANY = 1000  # numbers in longer lists are data
 
 
-def _numbers_around(f: Callable[..., object]) -> dict[str, object]:
-    """The numbers, texts and flags that a function can read outside of itself, by the source that reads them."""
+def _values_around(f: Callable[..., object]) -> dict[str, object]:
+    """The numbers, texts, flags and tensors outside of a function that it can read, by the source that reads them."""
     found: dict[str, object] = {}
     known: set[int] = set()
     todo: list[tuple[str, object]] = [(getattr(f, "__name__", type(f).__name__), f)]
     while todo:
         name, x = todo.pop()
-        if isinstance(x, (int, float, str, np.generic)):
+        if isinstance(x, (int, float, str, np.generic, *VALUES)):
             found[name] = x
         elif isinstance(x, Iterator):
             found[name] = ADVANCES
@@ -126,11 +128,13 @@ def _parts_of(name: str, x: object) -> Iterable[tuple[str, object]]:
         return [(name.rpartition(".")[0] or name, x.__self__)]
     if isinstance(x, FunctionType):
         return () if is_ours[x.__code__.co_filename] else _outside_variables(x).items()
-    if isinstance(x, (*VALUES, np.ndarray, type, ModuleType)) or not hasattr(x, "__dict__"):
+    if isinstance(x, (np.ndarray, type, ModuleType)) or not hasattr(x, "__dict__"):
         return ()
     ours = type(x).__module__.partition(".")[0] == "minigrad"
     if isinstance(x, Module):
-        own = [(k, part) for k, part in vars(x).items() if k[0] != "_" and k != "training"]
+        # The recorder knows the tensors that a module's attributes get.
+        fields = ((k, part) for k, part in vars(x).items() if k[0] != "_" and k != "training")
+        own = [(k, part) for k, part in fields if not isinstance(part, VALUES)]
         parts = [*x._modules.items()] if ours else own + [*x._modules.items()]
         return [(f"{name}.{k}", part) for k, part in parts]
     return () if ours else [(f"{name}.{k}", part) for k, part in vars(x).items()]

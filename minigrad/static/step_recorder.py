@@ -181,12 +181,15 @@ class StepRecorder(ProgramRecorder):
         """
         results = []
         for module, name, before in self.assigned.values():
-            value = module.__dict__.get(name)
+            value: Any = module.__dict__.get(name)
+            made = id(value) in self.made
             value = self.standing.get(id(value), value)
-            if not isinstance(value, Slot) or value.index_ < 0:
+            computed = isinstance(value, Slot) and value.index_ >= 0
+            if not computed and not made:
                 continue
             if not self.has_read(before):
-                results.append((module, name))
+                if computed:
+                    results.append((module, name))
             elif before.shape != value.shape or before.dtype != value.dtype:
                 raise ProgramError(
                     f"the step gives {type(module).__name__}.{name}, which it reads, another shape or dtype: "
