@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import minigrad
-from minigrad import nn, static
+from minigrad import nn, optim, static
 from minigrad.static import ProgramError
 
 
@@ -219,26 +219,33 @@ def test_what_is_stored_can_be_used_outside_and_follows_the_runs():
 
 
 def test_a_step_that_stores_nothing_is_recorded_once_and_another_one_twice(capsys):
-    kept = []
+    kept, model = [], nn.Linear(3, 3)
+    adam = optim.Adam(model.parameters())
 
-    @static.compile
     def forgets(x):
         print("forgets")
         total = minigrad.zeros(3)
         total += x
         return total
 
-    @static.compile
+    def trains(x):
+        print("trains")
+        adam.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        adam.step()
+        return loss
+
     def keeps(x):
         print("keeps")
         kept.append(x * 2)
         return x
 
-    for step in (forgets, keeps):
+    for step in map(static.compile, (forgets, trains, keeps)):
         for _ in range(4):
             step(minigrad.ones(3))
 
-    assert capsys.readouterr().out.split() == ["forgets", "keeps", "keeps"]
+    assert capsys.readouterr().out.split() == ["forgets", "trains", "keeps", "keeps"]
 
 
 def an_attribute():

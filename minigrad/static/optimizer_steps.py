@@ -62,7 +62,8 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
         return False
     if optimizer._hooks["before_step"] or optimizer._hooks["after_step"]:
         return False
-    begin, slots = len(recorder.instructions), len(recorder.slots)
+    begin = len(recorder.instructions)
+    slots, made = len(recorder.slots), len(recorder.made)
     try:
         with recorder.stopping():
             for k, group in enumerate(optimizer.param_groups):
@@ -74,7 +75,11 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
                 "compiled function."
             ) from None
         return False
-    del recorder.slots[slots:]  # the rule keeps some, but they are nothing that the function stores
+    del recorder.slots[
+        slots:
+    ]  # The optimizer keeps some of these, but they are not what the function stores.
+    for i in [*recorder.made][made:]:
+        del recorder.made[i]
     return True
 
 
