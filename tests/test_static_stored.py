@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -335,6 +336,11 @@ def an_iterator():
     return lambda x: x * next(rates), "rates"
 
 
+def a_random_generator():
+    rng = np.random.default_rng(0)
+    return lambda x: x * rng.random(), "rng"
+
+
 def a_count_in_a_dict():
     state = {"t": 0}
 
@@ -358,8 +364,11 @@ def a_count_outside():
 
 @pytest.mark.parametrize(
     "case",
-    [bias_correction, lambda: (Annealed(), "Annealed.rate"), an_iterator, a_count_in_a_dict, a_count_outside],
-    ids=["bias correction", "an attribute", "an iterator", "a dict", "a variable"],
+    [
+        bias_correction, lambda: (Annealed(), "Annealed.rate"), an_iterator, a_random_generator,
+        a_count_in_a_dict, a_count_outside,
+    ],
+    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable"],
 )  # fmt: skip
 def test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wrong(case):
     eager, (step, name) = case()[0], case()

@@ -12,6 +12,7 @@ changing it (a shape, a setting) is fixed in its program.
 """
 
 import inspect
+import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodType, ModuleType
@@ -34,7 +35,7 @@ class PythonState:
         self.before, self.generators = _values_around(f), _generators()
 
     def changed(self) -> str | None:
-        """A number outside of the function that is new or has changed, or an iterator that it may advance."""
+        """A number outside of the function that is new or has changed, or an iterator or generator it may advance."""
         for name, value in _values_around(self.f).items():
             before = self.before.get(name)
             if value is ADVANCES or not (
@@ -98,7 +99,9 @@ def _generators() -> list[object]:
     return states
 
 
-ADVANCES = object()  # in place of an iterator, which has another element in each call
+ADVANCES = (
+    object()
+)  # in place of an iterator or a random generator, which gives something else in each call
 MANY = 1000  # numbers in longer lists are data
 
 
@@ -111,12 +114,16 @@ def _values_around(f: Callable[..., object]) -> dict[str, object]:
         name, x = todo.pop()
         if isinstance(x, (int, float, str, np.generic, *VALUES)):
             found[name] = x
-        elif isinstance(x, Iterator):
+        elif _advances(x):
             found[name] = ADVANCES
         elif id(x) not in known and len(known) < 100 * MANY:
             known.add(id(x))
             todo += _parts_of(name, x)
     return found
+
+
+def _advances(x: object) -> bool:
+    return isinstance(x, (Iterator, random.Random)) or type(x).__module__.startswith("numpy.random")
 
 
 def _parts_of(name: str, x: object) -> Iterable[tuple[str, object]]:
