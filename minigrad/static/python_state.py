@@ -28,40 +28,41 @@ from minigrad.static.step_recorder import StepRecorder
 
 
 class PythonState:
-    """What a function can read outside of itself, and random generators, as they are before it is recorded."""
+    """What a function can read outside of itself, and random generators, as they are before it is recorded.
+
+    changed   after check(): a number outside of the function that is new or has changed, or an iterator or
+              random generator that it may advance; None if there is none
+    """
 
     def __init__(self, f: Callable[..., object]) -> None:
         self.f = f
         self.before, self.generators = _values_around(f), _generators()
-
-    def changed(self) -> str | None:
-        """A number outside of the function that is new or has changed, or an iterator or generator it may advance."""
-        for name, value in _values_around(self.f).items():
-            before = self.before.get(name)
-            if value is ADVANCES or not (
-                isinstance(value, VALUES) or (type(before) is type(value) and before == value)
-            ):
-                return name
-        return None
+        self.changed: str | None = None
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        self._check_tensors(recorder)
+        after = _values_around(self.f)  # not kept: it would keep alive what the function has stored
+        self._check_tensors(after, recorder)
+        self.changed = next((name for name, x in after.items() if self._differs(name, x)), None)
         if _generators() != self.generators:
             raise ProgramError(
                 "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
                 "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
             )
 
-    def _check_tensors(self, recorder: StepRecorder) -> None:
-        after = {id(as_stored(value)) for value in _values_around(self.f).values()}
+    def _differs(self, name: str, value: object) -> bool:
+        """Is this value another number, text or flag than before? An iterator counts as one that is."""
+        if value is ADVANCES or isinstance(value, VALUES):
+            return value is ADVANCES
+        before = self.before.get(name)
+        return type(before) is not type(value) or before != value
+
+    def _check_tensors(self, after: dict[str, object], recorder: StepRecorder) -> None:
+        kept = {id(as_stored(value)) for value in after.values()}
         for name, value in self.before.items():
-            if (
-                isinstance(value, VALUES)
-                and id(as_stored(value)) not in after
-                and recorder.has_read(as_stored(value))
-            ):
+            tensor = as_stored(value)
+            if isinstance(value, VALUES) and id(tensor) not in kept and recorder.has_read(tensor):
                 raise ProgramError(
                     f"the step reads {name} from outside, and replaces it. The next run would read the same values "
                     "again. To fix it, make it an argument and a result of the step, an attribute of a module, or "
@@ -89,19 +90,16 @@ def _outside_variables(f: Callable[..., object]) -> dict[str, object]:
 
 
 def _generators() -> list[object]:
-    """The states of the global generators of NumPy and Python, if they are loaded."""
+    """The states of the global generators of NumPy, if it is loaded, and Python."""
     states: list[object] = []
     if "numpy.random" in sys.modules:
         _, keys, *rest = np.random.get_state()
         states += [keys.tolist(), rest]  # type: ignore[attr-defined]  # legacy=True gives a tuple
-    if "random" in sys.modules:
-        states.append(sys.modules["random"].getstate())
-    return states
+    return [*states, random.getstate()]
 
 
-ADVANCES = (
-    object()
-)  # in place of an iterator or a random generator, which gives something else in each call
+# In place of an iterator or a random generator, which gives something else in each call.
+ADVANCES = object()
 MANY = 1000  # numbers in longer lists are data
 
 

@@ -607,8 +607,9 @@ class ProgramRecorder:
             return True
         if tensor.node is not None or tensor._base is not None:
             return False
-        known = id(tensor) in self.made or tensor.counter is NUMBER
-        return known or isinstance(tensor.array, Traced)
+        if id(tensor) in self.made or tensor.counter is NUMBER:
+            return True
+        return isinstance(tensor.array, Traced)
 
     def left_behind(self) -> list[tuple[Slot | Tensor, int | None]]:
         """What the function has stored outside, with the numbers of the values.

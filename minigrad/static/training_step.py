@@ -194,7 +194,7 @@ class Replay:
         new = not all(isinstance(value, tensor) for value in before_it)
         outputs += [number for _, number in left if number is not None]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
-        self.once = self._is_tentative(new or bool(left), python.changed())
+        self.once = self._is_tentative(new or bool(left), python.changed)
         if not self.once:
             self.earlier = None
         self.after = recorder.after
