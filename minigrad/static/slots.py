@@ -17,10 +17,11 @@ would decide which path the recorded function takes, we raise an error.
 """
 
 import builtins
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -49,6 +50,9 @@ from minigrad.static.ir import (
 
 if TYPE_CHECKING:
     from minigrad.static.tracing import ProgramRecorder
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Shared:
@@ -84,6 +88,19 @@ class ViewOrigin(NamedTuple):
 
 
 VIEW, APART, UNRECORDED = "view", "apart", "unrecorded"
+
+
+def or_stored(method: F) -> F:
+    """This method of a slot; once the slot is used as a tensor (see Slot.stored), that of the tensor."""
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        stored = getattr(self, "stored", None)
+        if stored is not None:
+            return getattr(stored, method.__name__)(*args, **kwargs)
+        return method(self, *args, **kwargs)
+
+    return called  # type: ignore[return-value]
 
 
 class Slot(Sampling, ArrayMethods):
@@ -184,10 +201,9 @@ class Slot(Sampling, ArrayMethods):
     grad_fn = None
     _base = None
 
+    @or_stored
     def memory(self) -> Array:
         """The example value as an ordinary array, to look up its memory layout."""
-        if self.stored is not None:
-            return self.stored.memory()
         return np.asarray(self.recorder.examples[self.index])
 
     def detach(self) -> "Slot":
@@ -258,18 +274,16 @@ class Slot(Sampling, ArrayMethods):
 
     __hash__ = object.__hash__
 
+    @or_stored
     def __repr__(self) -> str:
-        if self.stored is not None:
-            return repr(self.stored)
         v = self.recorder.values[self.index]
         return f"<%{self.index} of a program: {v.shape} {v.dtype}; nothing is computed before the program runs>"
 
     # ------------------------------------------------------------------ writing in place
 
+    @or_stored
     def _write(self, op: Op, *others: object, **settings: object) -> Self:
         """x += y: from now on, x stands for the sum. The old value stays in the program."""
-        if self.stored is not None:
-            return self.stored._write(op, *others, **settings)  # type: ignore[return-value]
         recorded = self.recorder.records(self, *others)
         if recorded and self._is_unrecorded():
             raise AutogradError(refused_view(("no_grad",), "is being"))
@@ -336,24 +350,21 @@ class Slot(Sampling, ArrayMethods):
 
     # ------------------------------------------------------------------ requests for a value
 
+    @or_stored
     def item(self) -> Any:
         """The number in a constant. Any other value is unknown during recording: ProgramError."""
-        if self.stored is not None:
-            return self.stored.item()
         if not self.requires_grad:
             return self.recorder.examples[self.index].item()
         raise refused("item()", self)
 
+    @or_stored
     def __bool__(self) -> bool:
-        if self.stored is not None:
-            return bool(self.stored)
         if not self.requires_grad:
             return bool(self.recorder.examples[self.index])
         raise branch(self)
 
+    @or_stored
     def __format__(self, spec: str) -> str:
-        if self.stored is not None:
-            return format(self.stored, spec)
         if not spec:
             return repr(self)
         raise refused(f"formatting as {spec!r}", self)
@@ -543,11 +554,10 @@ def _refusing(name: str, what: str) -> Callable[..., Any]:
     """A method that raises ProgramError, because it asks for a value."""
 
     def method(self: Slot | Traced, *args: object, **kwargs: object) -> Any:
-        if isinstance(self, Slot) and self.stored is not None:
-            return getattr(self.stored, name)(*args, **kwargs)
         raise refused(what, slot_of(self))
 
-    return method
+    method.__name__ = name
+    return or_stored(method)
 
 
 REFUSED: dict[type, dict[str, str]] = {
