@@ -28,8 +28,10 @@ def refuse_slots(inputs: Sequence[object]) -> None:
 
 def _listed(given: Tensors) -> list[Any]:
     """One tensor or edge, or several, as a list."""
+    if isinstance(given, ONE):
+        return [given]
     refuse_slots([given])
-    return [given] if isinstance(given, ONE) else list(given)
+    return list(given)
 
 
 def _one_for_each(

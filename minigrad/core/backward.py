@@ -186,9 +186,9 @@ def has_nan(g: Any) -> bool:
 
 def root_of(z: Any) -> Node | AccumulateGrad:
     """The node where a backward pass from z starts. z is a tensor or its edge."""
-    if isinstance(z, GradientEdge):
-        return z.ownership_token or z.node
     if not isinstance(z, make.Tensor):
+        if isinstance(z, GradientEdge):
+            return z.ownership_token or z.node
         raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
     if z.node is None:
         raise NoGradient(
@@ -234,8 +234,8 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
             "To fix it, pass a gradient for it, or make the edge with get_gradient_edge(z)."
         )
     if gradient is None:
-        if not shape and dtype.kind == "f" and not tensors:
-            return dtype.type(1)
+        if not shape and dtype.kind == "f":
+            return make.wrap(dtype.type(1)) if tensors else dtype.type(1)
         if math.prod(shape) != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "

@@ -13,9 +13,10 @@ that only does the rest. For `mul` it looks like this, slightly shortened:
             yd = y.array; yn = y.node
         except AttributeError:
             return slow(x, y)                                  # an array, a Slot ...
+        alike = xd.__class__ is yd.__class__ in SCALARS        # scalars of one dtype
         unusual = modes.unusual
-        if unusual or xd.dtype is not yd.dtype:
-            if unusual > modes.light or xd.dtype is not yd.dtype:
+        if unusual or not alike and xd.dtype is not yd.dtype:
+            if unusual > modes.light or not alike and xd.dtype is not yd.dtype:
                 return general(op, (x, y), {})                 # the general path
             if not modes.state.recording: xn = yn = None
         zd = xd * yd
@@ -77,7 +78,7 @@ def {name}({operands}{signature}):
 {read}
     except AttributeError:
         return slow({operands}{passed})
-    unusual = modes.unusual
+{alike}    unusual = modes.unusual
     if unusual or {special}:
         if unusual > modes.light or {special}:
             return general(op, {all}, {settings})
@@ -178,6 +179,15 @@ def {name}(*xs{signature}):
     return z
 """
 
+# For numbers. Scalars of one class have one dtype and shape, and the class is faster to look up. A parameter that
+# an optimizer writes to is an array, even of one number: with a scalar, NumPy is eight times as slow as with two.
+ALIKE = """\
+    alike = False
+    if xd.__class__ is not ndarray or yd.__class__ is not ndarray:
+        if xd.__class__ is not yd.__class__ and xd.ndim == yd.ndim == 0: xd = xd[()]; yd = yd[()]
+        alike = xd.__class__ is yd.__class__ in SCALARS
+"""
+SCALARS = frozenset([np.float32, np.float64])
 KEEP = "if unusual: keep_line(n)"
 REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
 IN_ORDER = """\
@@ -194,7 +204,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "plain_number": plain_number,
         "named": op.named and op.named.formula,
-        "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
+        "ndarray": np.ndarray, "SCALARS": SCALARS, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
         "user_instruction": user_instruction, "is_ours": is_ours, "caller": sys._getframe,
         "keep_line": keep_line, "record_node": record_node,
@@ -219,6 +229,11 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         return VARIADIC.format(**settings), scope
     typed = [x for x in op.operands if x not in op.masks]
     arrays = ", ".join(f"{x}d" for x in op.operands)
+    alike = (
+        op.kind in ("elementwise", "constant")
+        and list(op.operands) == typed == ["x", "y"]
+        and not in_place
+    )
     parts = {
         **settings,
         "operands": ", ".join(op.operands),
@@ -228,7 +243,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "numbers": _numbers(op, typed, in_place),
         "read": "\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in typed)
         + "".join(f"\n        {x}d = {x}.array" for x in op.masks),
-        "special": _special(op, typed),
+        "alike": ALIKE if alike else "",
+        "special": _special(op, typed, alike),
         "larger": "".join(f" or {x}d.ndim > xd.ndim" for x in op.operands[1:]),
         "nodes": " = ".join(f"{x}n" for x in typed),
         "recorded": " or ".join(f"{x}n is not None" for x in typed),
@@ -247,7 +263,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     if op.rules:
         nothing = " is ".join(f"{x}n" for x in typed)
         lines = [f"if {nothing} is None:", "    z.node = None", "    return z"]
-        lines += [*_node(op, scope, "n = z.node"), KEEP]
+        lines += [*_node(op, scope, "n = z.node", alike), KEEP]
     return OUT_OF_PLACE.format(**parts, node=_indented(lines, 4)), scope
 
 
@@ -259,10 +275,10 @@ def _indented(lines: list[str], by: int) -> str:
     return "\n".join(" " * by + line for line in lines)
 
 
-def _special(op: Op, typed: list[str]) -> str:
+def _special(op: Op, typed: list[str], alike: bool) -> str:
     """The condition for unusual dtypes: operands of different dtypes, or a dtype that the op does not support."""
     first, *others = typed
-    questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
+    questions = [f"{'not alike and ' * alike}{first}d.dtype is not {x}d.dtype" for x in others]
     if op.casts:  # if there is no gradient to cast back, NumPy may cast as it writes
         questions = [
             "xd.dtype is not yd.dtype and (not xn is yn is None or xd.dtype.kind != 'f' or yd.dtype.kind == 'c')"
@@ -288,13 +304,14 @@ def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
     return "".join(f"\n        {line}" for line in lines)
 
 
-def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
+def _node(op: Op, scope: dict[str, Any], target: str, alike: bool = False) -> list[str]:
     """The lines that make the node, one branch for each set of operands that need a gradient."""
     names = op.operands
     if len(names) == 1:
         return _branch(op, (True,), ["dtype" in op.settings], scope, target)
     fits = [False, True] if op.kind == "elementwise" else [not op.exact]
-    lines = [f"same = {' == '.join(f'{x}d.shape' for x in names)}"] if len(fits) == 2 else []
+    shapes = " == ".join(f"{x}d.shape" for x in names)
+    lines = [f"same = {'alike or ' * alike}{shapes}"] if len(fits) == 2 else []
     word = "if"
     for needs in product((True, False), repeat=len(names)):
         wanted = [x for x, need in zip(names, needs, strict=True) if need]

@@ -51,6 +51,7 @@ class Uncounted(Counter):
 FRESH = Counter()  # for all memory that was never written to or shared; its count stays 0
 NUMBER = Counter()  # the same for the constants that numbers become: the 2 of x * 2
 INFERENCE = Uncounted()  # for all memory made in inference_mode
+FRESH.count = NUMBER.count = 0  # read faster from an object than from its class
 COMMON = (FRESH, NUMBER, INFERENCE)  # counters that tensors of different memory have in common
 
 

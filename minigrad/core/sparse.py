@@ -74,7 +74,7 @@ class RowSparse:
     def __init__(
         self, indices: Array, values: Array, shape: tuple[int, ...], is_coalesced: bool = False
     ) -> None:
-        self.indices, self.values, self.shape = indices, values, tuple(shape)
+        self.indices, self.values, self.shape = indices, values, shape
         self.is_coalesced = is_coalesced
 
     @property
@@ -139,7 +139,7 @@ class RowSparse:
     __radd__ = __add__
 
     def __mul__(self, factor: float | Array) -> Self | Array:
-        if np.ndim(factor):
+        if getattr(factor, "ndim", 0):
             return self.to_dense() * factor
         return type(self)(self.indices, self.values * factor, self.shape, self.is_coalesced)
 
@@ -149,7 +149,7 @@ class RowSparse:
         return type(self)(self.indices, -self.values, self.shape, self.is_coalesced)
 
     def __truediv__(self, factor: float | Array) -> Self | Array:
-        if np.ndim(factor):
+        if getattr(factor, "ndim", 0):
             return self.to_dense() / factor
         return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
 

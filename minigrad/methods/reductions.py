@@ -47,7 +47,7 @@ class Reductions(Operators, Indexing):
         """
         if dim is axis is None and dtype is None and keepdim is keepdims is False:
             return ops.sum.apply(self)  # the usual case
-        settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": kept(keepdim, keepdims)}
+        settings = {"axis": axes_of(dim, axis, self.array.ndim), "keepdims": kept(keepdim, keepdims)}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
     def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: Dim = None, keepdims: bool = False) -> Self:
@@ -498,7 +498,8 @@ def _axes_or_none(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
 
 def kept(keepdim: bool, keepdims: bool) -> bool:
     """The setting keepdims of an op, from its two names."""
-    return as_bool(keepdims if keepdim is False else keepdim, "keepdim")
+    value = keepdims if keepdim is False else keepdim
+    return value if value.__class__ is bool else as_bool(value, "keepdim")
 
 
 def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:

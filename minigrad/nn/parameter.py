@@ -252,14 +252,14 @@ def sharing(cls: type[Tensor], data: object) -> Any:
 def clear_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
     """Set the gradients to None or, without set_to_none, to zeros."""
     for p in parameters:
+        if set_to_none and type(p.node) is AccumulateGrad:
+            p.node.grad = None
+            continue
         grad = p.grad
         if grad is None:
             continue
         if set_to_none:
-            if type(p.node) is AccumulateGrad:
-                p.node.grad = None
-            else:
-                p.grad = None
+            p.grad = None
         elif grad.is_sparse:
             p.grad = wrap(grad.array.to_dense() * 0)
         else:

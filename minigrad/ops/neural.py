@@ -281,8 +281,10 @@ def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
         g = g / counts[..., None]
     if sparse and isinstance(g, np.ndarray):
         rows, values = index.reshape(-1), g.reshape(index.size, *x_shape[1:])
-        kept = slice(None) if padding_idx is None else rows != padding_idx
-        return RowSparse(rows[kept], values[kept], x_shape)
+        if padding_idx is not None:
+            kept = rows != padding_idx
+            rows, values = rows[kept], values[kept]
+        return RowSparse(rows, values, x_shape)
     if padding_idx is not None:
         g = keep(g, (index != padding_idx)[..., None])
     return put_zeros(g, index=(index,), shape=x_shape)
