@@ -163,7 +163,7 @@ def keep(x, c, *, out=None):
     if not x.ndim and not c.ndim:
         return x if c else x.dtype.type(0)
     if out is None and x.size < FEW:
-        return np.where(c, x, x.dtype.type(0))
+        return np.where(c, x, ZERO[x.dtype])
     # For a large array, the product takes a fifth of the time and is nearly always correct.
     z = np.multiply(x, c, out=out)
     total = np.add.reduce(z, axis=None)
@@ -390,7 +390,7 @@ def relu(x, *, out=None):
     return np.maximum(x, ZERO[x.dtype], out=out)
 
 
-relu.vjp(x=lambda g, z: keep(g, z != 0))
+relu.vjp(x=lambda g, z: keep(g, z != (ZERO[z.dtype] if isinstance(z, np.ndarray) else 0)))
 
 
 # ----------------------------------------------- sign and comparisons: derivative 0 or none
