@@ -979,3 +979,30 @@ def test_a_view_that_is_written_to_another_place_of_its_base_is_not_taken_again(
     ops = [(n.op, n.expression) for n in tape.shown().nodes if n.kind == "op"]
     assert [op for op, _ in ops] == ["getitem", "getitem", "copy", *["getitem"] * 4, "copy"]
     assert ops[-1] == ("copy", "getitem#5[0] = getitem#4")
+
+
+@pytest.mark.parametrize("engine", ["graph", "tape", "recursive"])
+def test_each_engine_tells_which_node_failed(engine):
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError), minigrad.record() as tape:
+        y = x.exp()
+        z = (y * y).sum()
+        y.mul_(2)
+        z.backward(engine=engine)
+    last = tape.document["steps"][-1]
+
+    assert last["event"] == "error" and last["details"][-1]["conflict"] is not None
+    assert last["node"] == node(tape, expression="y * y")["id"]
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_the_node_that_made_nan_is_marked_and_runs_once():
+    x = minigrad.tensor([0.0], requires_grad=True)
+    with minigrad.autograd.detect_anomaly(), pytest.raises(RuntimeError):
+        with minigrad.record() as tape:
+            y = (x * 0).sqrt()
+            y.mul(0).sum().backward()
+    last = tape.document["steps"][-1]
+
+    assert last["node"] == node(tape, name="y")["id"] and tape.at().backward.failed == last["node"]
+    assert [d["event"] for d in last["details"]] == ["error"]

@@ -87,6 +87,7 @@ class GraphTask:
         self.needed: set[AnyNode] | None = None
         self.captured: dict[AnyNode, Any] = {}
         self._heap: list[tuple[int, AnyNode]] = []
+        self.running: AnyNode | None = None  # the latest node of a pass that runs step by step
         self.applications = 0  # how many rules were applied, to compare engines
 
     @property
@@ -202,6 +203,7 @@ class GraphTask:
 
     def run_node(self, node: AnyNode, g: object, freed: Freed | None) -> Sequence[Any]:
         """Run one node's rules: the body of a step."""
+        self.running = node
         if g is None:  # all contributions were None: pass None on
             return (None,) * len(node.edges)
         plan: Any = node.plan

@@ -67,6 +67,7 @@ def by_recursion(task: GraphTask) -> Iterator[Step]:
         for node, g in zip(task.roots, task.gradients, strict=True):
             yield from visit(node, g)
     except RecursionError:
+        task.running = None  # it is not the last node that failed
         raise RecursionError(
             "the recursive engine goes one call deeper for each node, and this graph is deeper than Python's "
             'limit. The others loop: use engine="graph" or engine="tape".'

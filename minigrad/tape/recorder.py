@@ -22,7 +22,6 @@ Read events.py first, then identity.py, variables.py and forward_half.py.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from traceback import walk_tb
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
@@ -133,7 +132,7 @@ class Recorder(ForwardHalf):
             if not now.runs:
                 self._count(task, now)
             now.error = f"{type(error).__name__}: {error}"
-            node = node_that_failed(error)
+            node = task.running
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
@@ -271,11 +270,3 @@ def _rates(owner: Any) -> list[float]:
     """The learning rates of an optimizer's groups, or of the optimizer that a scheduler sets."""
     groups = getattr(getattr(owner, "optimizer", owner), "param_groups", [])
     return [float(group["lr"]) for group in groups if "lr" in group]
-
-
-def node_that_failed(error: BaseException) -> AnyNode | None:
-    """The node that was running when a backward pass raised an error, found in the engine's frames."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    running = [f for f in frames if f.f_code.co_name in ("_apply", "_rules", "run", "steps")]
-    nodes = [f.f_locals.get("node") for f in reversed(running)]
-    return next((node for node in nodes if node is not None), None)

@@ -346,7 +346,7 @@ class Steps:
         message = error_text(b, self.nodes)
         text = f"Backward pass {b.ran_as} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
-        if b.failed is not None:
+        if b.failed is not None and b.failed not in [run.entry for run in b.runs]:
             popped = f"{self.nodes[b.failed].title} is taken from the queue."
             details.append(doc.Detail("pop", popped))
         details.append(doc.ErrorDetail(text=text, message=message, conflict=b.conflict))
