@@ -7,6 +7,7 @@ all; `pytest exercises` has nbval run each author's notebook so, which .ci/kerne
 
 import ast
 import linecache
+import os
 import shutil
 import subprocess
 import sys
@@ -291,10 +292,12 @@ def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
     source = tmp_path / "source" / "reverse_mode"
     source.mkdir(parents=True)
     shutil.copy(author, source)
+    beside = Path(sys.executable).parent  # nbgrader calls a command of another package, alembic
 
     done = subprocess.run(
         [sys.executable, "-c", NBGRADER, source / author.name],
         cwd=tmp_path,
+        env={**os.environ, "PATH": f"{beside}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         encoding="utf-8",
     )
