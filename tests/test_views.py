@@ -441,3 +441,18 @@ def test_what_is_rearranged_a_thousand_times_makes_no_more_objects(names, whole)
     assert len(gc.get_objects()) < before + 100
     row += 10
     assert base[1, :2].tolist() == [13, 14]
+
+
+def test_iterating_gives_the_views_of_unbind():
+    x = minigrad.ones(3, 2, requires_grad=True)
+    for row in x * 2:
+        assert row.grad_fn.name() == "UnbindBackward0"
+        with pytest.raises(RuntimeError, match="of Unbind is a view and is being modified inplace"):
+            row.mul_(2)
+    z = minigrad.zeros(3, 2)
+    for row in z:
+        row += 1
+
+    assert z.sum() == 6
+    with pytest.raises(TypeError, match="iteration over a 0-d tensor"):
+        iter(x.sum())

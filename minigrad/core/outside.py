@@ -113,7 +113,7 @@ class Outside(ArrayMethods):
     def __iter__(self) -> Iterator[Self]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[i] for i in range(len(self.array))])
+        return iter(self.unbind())
 
     def __reversed__(self) -> Any:
         return self.flip(0) if self.array.ndim else self

@@ -293,5 +293,6 @@ def copy(x, y, *, out=None):
     return into(np.empty_like(x) if out is None else out, y)
 
 
-copy.vjp(x=lambda g: np.zeros_like(g),
+# np.zeros_like takes four times as long for an array; it works for a Tensor as well
+copy.vjp(x=lambda g: np.zeros(g.shape, g.dtype) if g.__class__ is np.ndarray else np.zeros_like(g),
          y=lambda g: g)

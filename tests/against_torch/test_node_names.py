@@ -40,7 +40,7 @@ F.selu(x.clone(), inplace=True) | F.mish(x.clone(), inplace=True) | filled(x.clo
 x.scatter(0, z, x[:1]) | x.div(2, rounding_mode="trunc") | x.clone().div_(x, rounding_mode="floor")
 x.logit() | x.nan_to_num() | x.frac() | x.deg2rad() | x.sinc() | x.renorm(2, 0, 1) | x.put(i, v[:2]) | x.masked_scatter(x > 0, x) | m.cdist(x, y)
 m.block_diag(x, y) | m.cross(x[:, :3], y[:, :3], dim=1) | m.matrix_exp(x[:, :3]) | m.var_mean(x)[0] | m.std_mean(x)[1] | x.clamp(y, y + 1)
-x.split(2)[0] | x.split([1, 2])[1] | x.chunk(3)[1] | x.unbind()[0] | x.take(i) | x.masked_select(x > 0) | x.diag_embed()
+x.split(2)[0] | x.split([1, 2])[1] | x.chunk(3)[1] | x.unbind()[0] | next(iter(x)) | [*x][1] | x.take(i) | x.masked_select(x > 0) | x.diag_embed()
 x.index_add(0, i, x[:2]) | x.index_copy(0, i, x[:2]) | x.index_fill(0, i, 1.0) | x.clone().index_fill_(0, i, 1.0)
 x.clamp_min(0) | x.clamp_max(0) | x.clamp_min(x) | x.clamp_max(x) | x.clone().clamp_min_(0) | m.linalg.cholesky(x @ x.T + m.eye(3))
 m.special.entr(x) | m.linalg.eigvalsh(x @ x.T) | m.linalg.svdvals(x) | m.linalg.qr(x)[0] | m.linalg.slogdet(x @ x.T + m.eye(3))[1] | m.linalg.pinv(x)
