@@ -11,7 +11,7 @@ Leaves are matched if matched operations use them, then by name.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
@@ -92,7 +92,7 @@ class Match:
 def matched(theirs: Document, ours: Document) -> list[Match]:
     """Match the nodes of two tapes of one program."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
-    found = _led_to(list(_aligned(first, second)))
+    found = _by_names(_led_to(list(_aligned(first, second))), (theirs, ours))
     known = [{k for m in found for k in m.ids[side]} for side in (0, 1)]
 
     def pair(a: list[TapeNode], b: list[TapeNode]) -> None:
@@ -169,6 +169,34 @@ def _led_to(matches: list[Match]) -> list[Match]:
             for side, group in enumerate(m.sides):
                 readers |= {(bool(side), k): reader for n in group for k in _operands(n)}
     return found[::-1]
+
+
+def _by_names(matches: list[Match], documents: Sequence[Document]) -> list[Match]:
+    """Among alike operations on a line, match those that read the user's tensors of the same names.
+
+    The engines may compute the two linear parts of a recurrent cell in either order.
+    """
+    alike: dict[tuple[object, ...], list[Match]] = {}
+    for m in matches:
+        if m.single:
+            node = m.theirs[0]
+            key = node.line, node.backward or node.op, tuple(node.shape or ())
+            alike.setdefault(key, []).append(m)
+    for group in alike.values():
+        sides = [m.theirs[0] for m in group], [m.ours[0] for m in group]
+        named = [
+            [(_names_read(d, n), k) for k, n in enumerate(s)] for d, s in zip(documents, sides)
+        ]
+        orders = [sorted(names) for names in named]  # of equal names, the earlier node comes first
+        if [n for n, _ in orders[0]] == [n for n, _ in orders[1]]:
+            for (_, a), (_, b) in zip(*orders):
+                group[a].ours = [sides[1][b]]
+    return matches
+
+
+def _names_read(document: Document, node: TapeNode) -> list[str]:
+    """The user's names of the tensors that a node reads."""
+    return [n for k in _operands(node) if "#" not in (n := document.node(k).name)]
 
 
 def _sizes_differ(x: TapeNode, y: TapeNode) -> bool:

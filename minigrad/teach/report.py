@@ -26,6 +26,7 @@ _CELL = (
 )
 _TABLE = "border-collapse: collapse; margin: 0.3em 0; table-layout: auto; width: auto"
 _WRONG = "#e53935"
+WIDEST = 60  # characters of a cell; longer ones continue on further lines
 
 
 class Row(Protocol):
@@ -98,7 +99,7 @@ class Report(Generic[R]):
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
-        text = table_text([[_plain(cell) for cell in line] for line in lines])
+        text = table_text([[_plain(cell) for cell in line] for line in lines], widest=WIDEST)
         return [f"    {line}" for line in text.split("\n")]
 
     def _notes(self) -> list[str]:

@@ -336,3 +336,24 @@ def test_an_error_on_both_is_shown_with_the_tapes_and_raised(shell):
     ((theirs, ours),) = rows(shell.user_ns["pair"], "error")
     assert theirs.startswith("RuntimeError") and ours.startswith("SavedValueChanged")
     assert shell.user_ns["pair"]
+
+
+def test_the_text_of_a_report_continues_long_cells_on_further_lines():
+    report = minigrad.both(lambda m: m.nn.LSTMCell(2, 2)(m.ones(1, 2))[0].sum().backward())
+    lines = repr(report).splitlines()
+
+    assert max(map(len, lines)) <= 160 and len(lines) > len(report.rows) + 2
+    assert not any(line != line.rstrip() for line in lines)
+
+
+def test_linear_parts_that_the_engines_compute_in_another_order_are_matched_by_their_parameters():
+    def program(m):
+        m.manual_seed(0)
+        cell = m.nn.LSTMCell(2, 2)  # its name is that of the parameters
+        cell(m.ones(1, 2))[0].sum().backward()
+
+    report = minigrad.both(program)
+
+    assert not [
+        row for row in report.rows if row.cells()[0].startswith(("value", "gradient", "edges"))
+    ]

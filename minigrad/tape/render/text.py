@@ -1,6 +1,8 @@
 """The tape as text: tables for terminals and screen readers, and DOT for Graphviz."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 from minigrad.tape import document as doc
 from minigrad.tape.names import clean, in_words, shape_text, short
@@ -11,8 +13,17 @@ LONGEST_TABLE = 200
 Rows = list[tuple[str, ...]]
 
 
-def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows as aligned columns; the first row is the header. Columns in `right` are right-aligned."""
+def table_text(
+    rows: Sequence[Sequence[str]], right: Sequence[int] = (), widest: int | None = None
+) -> str:
+    """Rows as aligned columns; the first row is the header.
+
+    right     the columns that are right-aligned
+    widest    longer cells continue on further lines
+    """
+    if widest is not None:
+        wrapped = [[wrap(cell, widest) or [""] for cell in row] for row in rows]
+        rows = [line for cells in wrapped for line in zip_longest(*cells, fillvalue="")]
     columns = []
     for c, column in enumerate(zip(*rows, strict=True)):
         width = max(map(len, column))
