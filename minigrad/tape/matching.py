@@ -52,10 +52,14 @@ class Mismatch:
 
 @dataclass(eq=False)
 class Match:
-    """Nodes of the first tape and the corresponding nodes of the second; one side may be empty."""
+    """Nodes of the first tape and the corresponding nodes of the second; one side may be empty.
+
+    by_name    a leaf that other operations read first on the other tape, perhaps after a change
+    """
 
     theirs: list[TapeNode] = field(default_factory=list)
     ours: list[TapeNode] = field(default_factory=list)
+    by_name: bool = False
 
     @property
     def single(self) -> bool:
@@ -95,8 +99,8 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
     found = _by_names(_led_to(list(_aligned(first, second))), (theirs, ours))
     known = [{k for m in found for k in m.ids[side]} for side in (0, 1)]
 
-    def pair(a: list[TapeNode], b: list[TapeNode]) -> None:
-        found.append(Match(a, b))
+    def pair(a: list[TapeNode], b: list[TapeNode], by_name: bool = False) -> None:
+        found.append(Match(a, b, by_name))
         for side, ids in zip(known, found[-1].ids):
             side.update(ids)
 
@@ -117,7 +121,7 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
     for node in theirs.nodes:
         if node.id not in known[0]:
             by_user = "#" not in node.name and left.get(node.name)
-            pair([node], [by_user.pop(0)] if by_user else [])
+            pair([node], [by_user.pop(0)] if by_user else [], by_name=True)
     return found + [Match([], [node]) for nodes in left.values() for node in nodes]
 
 
@@ -142,14 +146,19 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
         lines = dict.fromkeys(n.line for nodes in between for n in nodes)
         for line in sorted(lines, key=lambda line: line != before):  # a stable sort
             left, right = ([n for n in nodes if n.line == line] for nodes in between)
-            alike = all((x.shape, x.dtype) == (y.shape, y.dtype) for x, y in zip(left, right))
-            if len(left) == len(right) and alike:
+            if len(left) == len(right) and all(map(_alike, left, right)):
                 yield from (Match([x], [y]) for x, y in zip(left, right))
             elif left and right and _has_gradient(left) == _has_gradient(right):
                 yield Match(left, right)
             else:
                 yield from (Match([x]) for x in left)
                 yield from (Match([], [y]) for y in right)
+
+
+def _alike(x: TapeNode, y: TapeNode) -> bool:
+    """May two nodes between two matches belong together? Without a gradient, only the op tells what they do."""
+    same_op = x.backward is not None or x.op == y.op or (x.view and y.view)  # select and getitem
+    return same_op and (x.shape, x.dtype) == (y.shape, y.dtype)
 
 
 def _led_to(matches: list[Match]) -> list[Match]:
@@ -332,7 +341,7 @@ class Comparing:
             came = [self.values.get(self.versions[k], 0.0) for k in operands]
             came += [updates.get(n.id, 0.0) for n in m.theirs]
             self.values[m] = inherited = max(came, default=0.0)
-            if not m.both or self._is_doubtful(m):
+            if not m.both or m.by_name or self._is_doubtful(m):
                 continue
             a, b = m.theirs[-1], m.ours[-1]
             several = bool(a.results or b.results)
