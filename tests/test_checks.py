@@ -39,7 +39,7 @@ def test_a_wrong_value_is_shown_with_its_place_and_both_numbers():
 
     [case] = [c for c in SQUARE.cases() if c.number == 2]
     assert first.ok
-    assert second.message == f"dx[1, 0] is 7 and should be {case.expected[0][1, 0]:.6g}"
+    assert second.message == f"dx[1, 0] is 7 but should be {case.expected[0][1, 0]:.6g}"
 
 
 def test_an_exception_is_a_row_with_the_line_that_raised_it():

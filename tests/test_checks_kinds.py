@@ -132,11 +132,11 @@ def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_
         "1 is not what happens",
     ]
     for wrapped in ("2", [2], (2.0,)):
-        assert "is no number: leave out" in exercise.check({"two": wrapped}).rows[0].message
+        assert "is not a number: leave out" in exercise.check({"two": wrapped}).rows[0].message
     rows = exercise.check({"YES": True, "Two": 2}).rows
     assert [row.message.partition("; ")[2] for row in rows] == [
-        "'Two' is not asked for",
-        "'YES' is not asked for",
+        "'Two' is not expected",
+        "'YES' is not expected",
     ]
     for dots in ({}, {"two": ...}):
         rows = exercise.check({**dots, "yes": True}).rows
@@ -267,7 +267,7 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
 
     assert numbers.check(lambda x: {"twice": 6}).ok
     assert numbers.check(lambda x: {"twice": 7}).rows[0].message == (
-        "result['twice'] is 7 and should be 6"
+        "result['twice'] is 7 but should be 6"
     )
     assert any_multiple.check(lambda n: 21).ok
     assert any_multiple.check(lambda n: 22).rows[0].message == "22 is no multiple of 7"
@@ -279,9 +279,9 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
     [
         ({}, ""),
         ({"names": ("a", "b"), "pair": [0.3, "x"]}, ""),
-        ({"names": ["a", "c"]}, "result['names'] is ['a', 'c'] and should be ['a', 'b']"),
-        ({"deep": {"ok": 1}}, "result['deep']['ok'] is 1 and should be True"),
-        ({"ones": 1.0}, "result['ones'] is 1.0 and should be array([1., 1.])"),
+        ({"names": ["a", "c"]}, "result['names'] is ['a', 'c'] but should be ['a', 'b']"),
+        ({"deep": {"ok": 1}}, "result['deep']['ok'] is 1 but should be True"),
+        ({"ones": 1.0}, "result['ones'] is 1.0 but should be array([1., 1.])"),
     ],
 )
 def test_a_dict_may_hold_strings_lists_and_dicts(change, message):
@@ -315,7 +315,7 @@ def test_the_entry_that_is_shown_is_wrong_by_more_than_rounding():
 
     result = exercise.check(lambda x: (np.array([0.1 + 0.2, 5.0]), "up"))
 
-    assert result.rows[0].message == "a[1] is 5 and should be 2"
+    assert result.rows[0].message == "a[1] is 5 but should be 2"
 
 
 # ------------------------------------------------------------------ optimizers
@@ -374,12 +374,12 @@ WRONG = [
     (lambda: Exercise("f", square, []), "shapes is []. It must be a list of cases"),
     (lambda: Exercise("f", square, [[(-1,)]]), "shapes is [[(-1,)]]. It must be"),
     (lambda: Exercise("f", square, [[(2,)]], points="2"), "points is '2'. It must be a number"),
-    (lambda: Exercise("f", square, [[(2,)]], points={"x": 2}).check(square), "points names 'x', which is none of dx"),
+    (lambda: Exercise("f", square, [[(2,)]], points={"x": 2}).check(square), "names 'x', which is not one of dx"),
     (lambda: Exercise("f", square, [[(2,)]], hints="Think."), "hints is 'Think.'. It must be a list"),
     (lambda: Exercise("f", square, [[(2,)]], seconds=0), "seconds is 0. It must be a positive number"),
     (lambda: Exercise("f", square, [[(2,)]], more="empty"), "more is 'empty'. It must be a list of \"empty\""),
     (lambda: Exercise("f", square, [[(2,)]], constants="x"), "constants is 'x'. It must be a list"),
-    (lambda: Exercise("f", square, [[(2,)]], constants=["y"]), "'y' is none of the inputs, x"),
+    (lambda: Exercise("f", square, [[(2,)]], constants=["y"]), "'y' is not one of the inputs: x"),
     (lambda: Exercise("f", square, [[(2,)]], mistakes=["sign"]), "It must be a list of Misconception,"),
     (lambda: Exercise("f", lambda x: x.sum().item(), [[(2,)]]).check(square), "forward returned float"),
     (lambda: Exercise("f", lambda x, y: x * x, [[(2,), (2,)]]).check(square), "does not use y. Write  constants=['y']"),
@@ -421,8 +421,8 @@ def test_a_wrong_declaration_is_refused_with_what_is_wanted(declare, says):
         (lambda: Updates("f", optim.SGD, [{"lr": 0.1}]), lambda p: p, "it is called with  p, g, state, lr=..."),
         (lambda: Updates("f", optim.SGD, [{"lr": 0.1}]), type("D", (), {}), "it is called with  params, lr=..."),
         (lambda: Differentiable("f", square, [[(2,)]]), lambda x: None, "nothing was returned; it must be a tensor"),
-        (lambda: Facts("f", lambda: {"a": 1, "b": 2}), {"A": 1, "b": 2}, "a yet; 'A' is not asked for"),
-        (lambda: Edges("f", program, INPUTS), {**RIGHT_EDGES, "t": ..., "T": ["s"]}, "'T' is not asked for"),
+        (lambda: Facts("f", lambda: {"a": 1, "b": 2}), {"A": 1, "b": 2}, "a yet; 'A' is not expected"),
+        (lambda: Edges("f", program, INPUTS), {**RIGHT_EDGES, "t": ..., "T": ["s"]}, "'T' is not expected"),
     ],
 )  # fmt: skip
 def test_an_answer_of_another_form_is_told_what_is_wanted(declare, answer, says):

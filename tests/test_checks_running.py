@@ -252,7 +252,7 @@ def test_an_author_is_warned_of_a_wrong_answer_that_is_right_for_other_draws():
 def test_two_numbers_that_differ_in_the_ninth_digit_are_shown_with_enough_digits():
     _, message = judge_array("dx", np.array(1.0 + 1e-9), np.array(1.0), 0.0, 0.0)
 
-    assert message == "dx is 1.000000001 and should be 1"
+    assert message == "dx is 1.000000001 but should be 1"
 
 
 # ------------------------------------------------------------------ points, hints, progress

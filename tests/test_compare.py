@@ -213,7 +213,7 @@ def test_something_else_than_a_tensor_is_refused():
         compare(z, number=2.0)
     with pytest.raises(TypeError, match="at least one gradient"):
         compare(z)
-    with pytest.raises(TypeError, match=r"whose gradient is it\? To fix it"):
+    with pytest.raises(TypeError, match=r"which tensor is this the gradient of\? To fix it"):
         compare(z, [2.0])
 
 

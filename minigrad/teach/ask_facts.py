@@ -88,11 +88,10 @@ class Facts(Written):
                 # Don't reveal the right answer: students should think again, or try it out.
                 message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
-                    message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
+                    choices = ", ".join(map(repr, self.choices))
+                    message = f"{shortened(mine)} is not one of {choices}"
                 elif _wrapped(mine) is not None and isinstance(right, int | float):
-                    message = (
-                        f"{shortened(mine)} is no number: leave out the quotation marks or brackets"
-                    )
+                    message = f"{shortened(mine)} is not a number: leave out the quotation marks or brackets"
                 numbers = all(isinstance(value, int | float) for value in (mine, right))
                 verdict: Kind = "wrong value" if numbers else "wrong answer"
                 yield self.row(name, verdict, message, explained.get(name))

@@ -176,7 +176,7 @@ def _write_ignored(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "mask_missing")
 def _through_detach(a: Answer) -> Places:
-    """{op}{line} reads values that are cut off from {n} by detach(), and your gradient passes there
+    """{op}{line} reads values that are cut off from {n} by detach(), but your gradient passes there
     as if they were not.
 
     A detached tensor is a constant: its gradient is 0.
@@ -290,9 +290,9 @@ def _another_engine(a: Answer) -> Places:
          _passed_on(graph, graph.nodes, lambda old, d: old)),
         ("paths_multiplied", "the parts that arrive at a tensor are multiplied, and not added up",
          _passed_on(graph, graph.nodes, lambda old, d: old * d)),
-        ("missing_path", "a tensor passes its adjoint on before all parts of it have arrived",
+        ("missing_path", "a tensor passes its adjoint on before all of its parts have arrived",
          _passed_on(graph, once)),
-        ("double_counted", "a tensor passes its adjoint on again with every part that arrives",
+        ("double_counted", "a tensor passes its adjoint on again whenever another part arrives",
          _passed_on(graph, _breadth_first(graph, repeated=True))),
         ("accumulated_twice", "the adjoints are still those of an earlier pass: they were not reset",
          again.get(graph.target)),

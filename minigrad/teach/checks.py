@@ -81,7 +81,7 @@ class Exercise(FunctionQuestion):
         unknown = [name for name in (*self.constants, *self.numbers) if name not in self.inputs]
         if unknown:
             raise ValueError(
-                f"{self.name}: {unknown[0]!r} is none of the inputs, {', '.join(self.inputs)}."
+                f"{self.name}: {unknown[0]!r} is not one of the inputs: {', '.join(self.inputs)}."
             )
 
     def parts(self) -> list[str]:

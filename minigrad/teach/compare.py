@@ -130,7 +130,7 @@ def compare(
     namespace = {**frame.f_globals, **frame.f_locals}
     if not isinstance(derived, Mapping | None):
         raise TypeError(
-            "compare: whose gradient is it? To fix it, write its name:  compare(z, x=my_gradient)"
+            "compare: which tensor is this the gradient of? To fix it, name the tensor:  compare(z, x=my_gradient)"
         )
     derived = {**(derived or {}), **by_name}
     return compare_in(namespace, z, derived, gradient=gradient, rtol=rtol, atol=atol)

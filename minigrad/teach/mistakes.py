@@ -38,8 +38,8 @@ from minigrad.teach.uses import MISFITS, Use, constant_factor
 
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {
-    "shape": "the numbers are right, and the shape is not",
-    "not_accumulated": "only one backward pass is counted, and .grad holds the sum of several",
+    "shape": "the numbers are right, but the shape is wrong",
+    "not_accumulated": "only one backward pass is counted, but .grad holds the sum of several",
     "accumulated_twice": ".grad was not cleared, so it holds the sum of several backward passes",
     "exchanged": "the gradients of two tensors are swapped",
     "missing_path": "one of several uses of a tensor is forgotten",
@@ -49,7 +49,7 @@ KINDS = {
     "mask_missing": "the mask (of relu, max, dropout, where, detach, ...) is missing",
     "mask_inverted": "the mask is inverted",
     "ties": "entries that are equal share the gradient in a different way",
-    "index_not_scattered": "the gradients of an entry that is read repeatedly overwrite each other, and are not added",
+    "index_not_scattered": "the gradients of an entry read repeatedly overwrite each other instead of adding up",
     "mean_for_sum": "a mean is used instead of a sum, or a sum instead of a mean",
     "broadcast_not_summed": "the gradient is not summed over the axes of a broadcast",
     "reduction_axis": "a reduction is differentiated along the wrong axis",
@@ -63,9 +63,9 @@ KINDS = {
     "swapped_operands": "the operands of an operation are swapped",
     "upstream_ignored": "the local derivative is not multiplied by the incoming gradient",
     "upstream_only": "the incoming gradient is passed on without the local derivative",
-    "upstream_twice": "the incoming gradient is multiplied in twice",
+    "upstream_twice": "the local derivative is multiplied by the incoming gradient twice",
     "other_variable": "it is the gradient of another tensor",
-    "extra_term": "there is a term that the function does not have, such as that of a regularizer",
+    "extra_term": "there is an extra term that the function does not have, such as a regularizer's",
     "tangent_for_gradient": "J @ v (forward mode) is computed instead of v @ J (reverse mode)",
     "finite_difference_noise": "the numbers have only a few correct digits, like finite differences",
 }
@@ -164,7 +164,7 @@ def _missing_use(use: Use) -> Passes:
 
 @mistake("missing_path")
 def _one_of_both_operands(use: Use) -> Passes:
-    """{op}{line} reads the same tensor as both operands, as in x * x, and your gradient counts only
+    """{op}{line} reads the same tensor as both operands, as in x * x, but your gradient counts only
     one of them.
 
     The gradient of a tensor that is used several times is the sum over its uses: 2 * x for x * x.
@@ -375,7 +375,7 @@ def _swapped_operands(use: Use) -> Variants:
 
 @mistake("upstream_ignored")
 def _upstream_ignored(use: Use, share: Array) -> Passes:
-    """The derivative of {op}{line} is there, but it was not multiplied by the incoming gradient.
+    """The derivative of {op}{line} was not multiplied by the incoming gradient.
 
     Multiply each rule by g, the gradient of the operation's result.
     """
@@ -384,7 +384,7 @@ def _upstream_ignored(use: Use, share: Array) -> Passes:
 
 @mistake("upstream_twice")
 def _upstream_twice(use: Use, share: Array) -> Passes:
-    """The incoming gradient was multiplied in twice at {op}{line}.
+    """The gradient was multiplied by the incoming gradient twice at {op}{line}.
 
     Multiply each rule by g once, and pass the product on.
     """

@@ -111,7 +111,7 @@ def _factor_at_another_index(use: Use) -> Variants:
     """The other factor in the derivative of {op}{line} was read at the wrong entries: the indices are
     those of another operation.
 
-    The factor is the value of the other operand, as the operation has read it.
+    The factor is the value of the other operand that the operation read.
     """
     inner = [u for u in use.graph.uses if u.node is use.origins.get(use.beside)]
     picked = inner[0] if len(inner) == 1 and inner[0].op_name == "getitem" else None
@@ -124,7 +124,7 @@ def _factor_at_another_index(use: Use) -> Variants:
 
 @mistake("mask_missing", f"{PICKING} nll_loss")
 def _given_to_all_entries(use: Use, share: Array) -> Variants:
-    """{op}{line} picks one entry of each row, and your gradient goes to all entries of the row.
+    """{op}{line} picks one entry of each row, but your gradient goes to all entries of the row.
 
     Only the picked entry affects the result: elsewhere the gradient is 0.
     """
@@ -135,7 +135,7 @@ def _given_to_all_entries(use: Use, share: Array) -> Variants:
 
 @mistake("mean_for_sum", f"{PICKING} unfold")
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
-    """{op}{line} reads some entries more than once, and your gradient is the mean over these
+    """{op}{line} reads some entries more than once, but your gradient is the mean over these
     reads instead of the sum.
 
     The gradient of an entry that is read several times is the sum over the reads.
@@ -151,7 +151,7 @@ REDUCED = "mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_
 
 @mistake("mean_for_sum", f"mean cross_entropy nll_loss div mul window_sum {REDUCED}")
 def _mean_taken_for_sum(use: Use) -> Passes:
-    """{op}{line} divides by {n}, the number of entries, and your gradient does not.
+    """{op}{line} divides by {n}, the number of entries, but your gradient does not.
 
     The derivative of a mean is 1/n for each entry.
     """
@@ -198,7 +198,7 @@ def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
 
 @mistake("mean_for_sum", "sum")
 def _sum_taken_for_mean(use: Use) -> Passes:
-    """{op}{line} is a sum, and your gradient is that of a mean: it is divided by {n}.
+    """{op}{line} is a sum, but your gradient is that of a mean: it is divided by {n}.
 
     The derivative of a sum is 1 for each entry.
     """
@@ -209,7 +209,7 @@ def _sum_taken_for_mean(use: Use) -> Passes:
 
 @mistake("mean_for_sum", f"{OF_MATRICES} cross_entropy nll_loss")
 def _mean_over_the_rows(use: Use) -> Passes:
-    """The gradient through {op}{line} is a sum over {n} rows, and yours is their mean.
+    """The gradient through {op}{line} is a sum over {n} rows, but yours is their mean.
 
     The loss is not a mean, so there is no 1/n.
     """
@@ -226,7 +226,7 @@ def _mean_over_the_rows(use: Use) -> Passes:
 
 @mistake("broadcast_not_summed")
 def _one_copy(use: Use, wide: Array) -> Variants:
-    """A value was repeated in {op}{line}, several copies of it count, and your gradient has only
+    """A value was repeated in {op}{line}, and several copies of it count, but your gradient has only
     one of them.
 
     The gradient of a repeated value is the sum over its copies: count those through which a
@@ -243,7 +243,7 @@ def _one_copy(use: Use, wide: Array) -> Variants:
 
 @mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod linalg_vector_norm std")
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
-    """{op}{line} works along axis {n}, and your gradient works along another axis.
+    """{op}{line} works along axis {n}, but your gradient works along another axis.
 
     In the backward pass, repeat the gradient along the axis that was summed.
     """
@@ -304,7 +304,7 @@ def _running_in_part(use: Use) -> Variants:
     g, over = _running(use)
     yield Variant(use.passed - g / over, "the entry's own result is left out")
     if use.op_name == "cumprod":
-        yield Variant(g / over, "only the entry's own result is there, and not those that follow")
+        yield Variant(g / over, "only the entry's own result counts, not those that follow")
 
 
 @mistake("wrong_argument", "cumprod")
@@ -484,7 +484,7 @@ def _transposed_factor(use: Use) -> Variants:
 
 @mistake("transposed", "t transpose permute")
 def _not_transposed_back(use: Use) -> Passes:
-    """{op}{line} swaps two axes, and your gradient does not swap them back.
+    """{op}{line} swaps two axes, but your gradient does not swap them back.
 
     The gradient of a transpose is the transpose of the gradient.
     """
@@ -533,7 +533,7 @@ def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
 
 @mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")
 def _one_example(use: Use) -> Variants:
-    """{op}{line} is applied to {n} examples, and your gradient is that of {x} for only one of them.
+    """{op}{line} is applied to {n} examples, but your gradient is that of {x} for only one of them.
 
     Sum over all examples: in a loop, add each part with  +=.
     """

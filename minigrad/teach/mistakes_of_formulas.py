@@ -209,13 +209,15 @@ def _normalization(
     elif averaged:
         d = 0 * g - r * np.mean(g, axis, keepdims=True)
         wrong.append(("extra_term", "mean(g) is subtracted, as in layer norm", d))
-    instead, times = ("it has sums for means", n) if averaged else ("it has means for sums", 1 / n)
+    instead, times = (
+        ("it has sums, not means", n) if averaged else ("it has means, not sums", 1 / n)
+    )
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
         ("sign", "the last term is added, not subtracted", 2 * other),
         ("upstream_only", "the factor r is missing", right / r - right),
-        ("wrong_argument", "it is divided by the variance, not its root", right * r - right),
+        ("wrong_argument", "it is divided by the variance instead of its root", right * r - right),
         ("wrong_argument", "it is divided by r, not multiplied", right / r / r - right),
         ("wrong_argument", "eps is missing under the root", right / r * r0 - right),
         ("missing_path", "r depends on all entries, not only on its own", other - own),
@@ -336,9 +338,9 @@ def _softmax(
     d = [
         ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
         ("missing_path", "the part through the sum is missing", front * g),
-        ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
-        ("wrong_argument", "the p in the sum is missing", result(g)),
-        ("wrong_argument", "the p before the sum is missing", front * g - total),
+        ("missing_path", "only the part through the sum is present", result(g * p) - front * g),
+        ("wrong_argument", "the factor p in the sum is missing", result(g)),
+        ("wrong_argument", "the factor p before the sum is missing", front * g - total),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "it has a mean, not a sum", result(g * p, times=1 / n)),
@@ -358,7 +360,7 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
     d = [
         ("softmax_diagonal_only", DIAGONAL, g * (1 - p)),
         ("missing_path", "the part through the sum is missing", g),
-        ("missing_path", "only the part through the sum is there", -p * total),
+        ("missing_path", "only the part through the sum is present", -p * total),
         ("sign", "the sum is added, not subtracted", g + p * total),
         ("mean_for_sum", "it has a mean, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
@@ -473,7 +475,7 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
             if np.all(y > 0) and np.allclose(np.sum(p, axis), 1):
                 turned = p * np.log(p / y)
                 turned = turned - p * np.sum(turned, axis, keepdims=True)
-                yield "swapped_operands", "it is that of KL(p, y) instead of KL(y, p)", turned
+                yield "swapped_operands", "it belongs to KL(p, y) instead of KL(y, p)", turned
     elif not alone:
         yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
     if name == "sigmoid(x)":
@@ -557,6 +559,6 @@ def _weight_of_positives(a: Answer) -> Iterator[Formula]:
             ),
             ("missing_path", "only the positive examples count", -w * y * (1 - p)),
             ("missing_path", "only the negative examples count", (1 - y) * p),
-            ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
+            ("double_counted", "it contains sigmoid's derivative twice", right * p * (1 - p)),
         ]
         yield _at_edge(use, right, wrong, times=negative[0].g)

@@ -31,7 +31,7 @@ def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array]:
 
 @mistake("mask_missing", "cross_entropy")
 def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
-    """{op}{line} leaves out the rows whose target is ignored, and your gradient does not.
+    """{op}{line} leaves out the rows whose target is ignored, but your gradient does not.
 
     An ignored row adds nothing to the loss, and does not count in the mean.
     """
@@ -69,7 +69,7 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
 def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
-    """{op}{line} divides by {n}, the sum of the class weights, and your gradient does not.
+    """{op}{line} divides by {n}, the sum of the class weights, but your gradient does not.
 
     A weighted mean is divided by the sum of the weights.
     """
@@ -138,7 +138,7 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
 
 @mistake("wrong_argument", "huber_loss smooth_l1_loss")
 def _one_branch_of_huber(use: Use, x: Array, y: Array) -> Variants:
-    """{op}{line} is quadratic for small differences and linear for large ones, and your gradient is
+    """{op}{line} is quadratic for small differences and linear for large ones, but your gradient is
     {n} everywhere.
 
     Write both cases, and choose for each entry by the size of its difference.
@@ -166,24 +166,24 @@ def _degrees_of_freedom(use: Use) -> Variants:
     if use.op_name in ("div", "mul"):  # a sum, divided by hand
         for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
-                words = f"{here}, and your gradient by {other}"
+                words = f"{here}, but your gradient by {other}"
                 if other > 0 and abs(c * here - 1) < 1e-6:
                     yield Variant(use.passed * here / other, words)
             if c and use.op_name == "div":  # by another number, such as the sum of a mask
-                words = f"{1 / c:g}, and your gradient by {entries}"
+                words = f"{1 / c:g}, but your gradient by {entries}"
                 yield Variant(use.passed / c / entries, words)
     elif n > 1:
         m = n - float(use.values.get("correction", 1)) if var else n
         lengths = {n} if var else ({*use.passed.shape, use.passed.size} | others) - {n, 0, 1, n * n}
         for other in (lengths | {n - 1}) - {m} if m > 0 else ():
             for root in (1, 0.5) if use.op_name == "std" else (1,):
-                words = f"{m:g}, and your gradient by {other:g}"
+                words = f"{m:g}, but your gradient by {other:g}"
                 yield Variant(use.passed * (m / other) ** root, words)
 
 
 @mistake("mean_for_sum", "var std")
 def _variance_not_divided(use: Use) -> Passes:
-    """{op}{line} divides by {n}, and your gradient does not.
+    """{op}{line} divides by {n}, but your gradient does not.
 
     The derivative of a mean is 1/n for each entry.
     """
@@ -199,7 +199,7 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
-        yield Variant(use.passed / use.widened(z), "the square is there instead of its root")
+        yield Variant(use.passed / use.widened(z), "it has the square instead of its root")
         yield Variant(use.passed * use.widened(z), "it is not divided by the root")
     if x is not None and use.op_name != "linalg_vector_norm":
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)

@@ -22,7 +22,7 @@ from minigrad.teach.uses import AnyNode, Graph, Use, called, constant_factor, na
 
 @mistake("stale_value")
 def _value_after_the_write(use: Use) -> Variants:
-    """{op}{line} writes in place, and your gradient uses the value after the write. The rule
+    """{op}{line} writes in place, but your gradient uses the value after the write. The rule
     needs the one before.
 
     Make a copy of the value before it is overwritten; the tape does the same.
@@ -56,20 +56,20 @@ def _at_another_time(use: Use, values_of: Callable[[AnyNode], list[Array]]) -> V
 
 @mistake("stale_value")
 def _earlier_value(use: Use) -> Passes:
-    """{op}{line} reads a tensor that was written in place before, and your gradient uses its
+    """{op}{line} reads a tensor that was written in place before, but your gradient uses its
     value from before that write.
 
-    The rule needs the value that the operation has read.
+    The rule needs the value that the operation read.
     """
     return _at_another_time(use, use.graph.earlier)
 
 
 @mistake("stale_value")
 def _later_value(use: Use) -> Passes:
-    """{op}{line} reads a tensor that is written in place later, and your gradient uses its value
+    """{op}{line} reads a tensor that is written in place later, but your gradient uses its value
     from after that write.
 
-    The rule needs the value that the operation has read.
+    The rule needs the value that the operation read.
     """
     return _at_another_time(use, use.graph.later)
 
@@ -123,7 +123,7 @@ def _exponent_not_lowered(use: Use) -> Variants:
             yield Variant(use.fit(use.g * x * x), "it is the square, which was not differentiated")
         if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
             for e in (y - 0.5, y - 1.5, y - 2):
-                words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
+                words = f"its exponent is {float(e):g} but should be {float(y - 1):g}"
                 yield Variant(use.fit(use.g * y * x**e), words)
     elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
@@ -244,7 +244,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
 
 @mistake("double_counted", "sigmoid tanh elu gelu silu mish softplus mul div")
 def _derivative_twice(use: Use, share: Array) -> Passes:
-    """The derivative of {op}{line} was multiplied in twice.
+    """Your gradient contains the derivative of {op}{line} twice.
 
     Each operation on the way from the result contributes one factor.
     """
@@ -278,7 +278,7 @@ def _sign_in_the_formula(use: Use, z: Array) -> Passes:
 
 @mistake("missing_path", ACTIVATIONS)
 def _half_of_an_activation(use: Use, x: Array) -> Passes:
-    """{op}{line} is x times a function of x, and your gradient has only one of the two terms of
+    """{op}{line} is x times a function of x, but your gradient has only one of the two terms of
     the product rule.
 
     Add both terms: the function itself, and x times its derivative.
@@ -335,7 +335,7 @@ def _before_a_function(use: Use) -> Passes:
     """A factor in the derivative of {op}{line} is wrong: it is the input of {n} instead of its
     result.
 
-    The factor is the value of the other operand, as the operation has read it.
+    The factor is the value of the other operand that the operation read.
     """
     return _factors_from_further_in(use, behind_a_mask=False)
 
@@ -345,7 +345,7 @@ def _before_a_mask(use: Use) -> Passes:
     """A factor in the derivative of {op}{line} is wrong: it is the other operand from before the
     mask.
 
-    The factor is the value of the other operand, as the operation has read it.
+    The factor is the value of the other operand that the operation read.
     """
     return _factors_from_further_in(use, behind_a_mask=True)
 
@@ -424,7 +424,7 @@ def _mask_missing(use: Use) -> Passes:
 
 @mistake("wrong_argument", "relu", "leaky_relu", *CLAMPS)
 def _mask_of_the_gradient(use: Use) -> Passes:
-    """The mask of {op}{line} was computed from the gradient, and not from the input.
+    """The mask of {op}{line} was computed from the gradient instead of the input.
 
     Multiply by 1 where the input passed, whatever the sign of the gradient.
     """
@@ -453,7 +453,7 @@ def _another_extreme(use: Use, x: Array, widened: Array) -> Variants:
 
 @mistake("mask_missing", "clamp")
 def _one_bound(use: Use, x: Array) -> Passes:
-    """{op}{line} has two bounds, and the mask of your gradient has one of them.
+    """{op}{line} has two bounds, but the mask of your gradient checks only one of them.
 
     The gradient passes where the input is above the lower bound and below the upper one.
     """
@@ -476,7 +476,7 @@ def _two_slopes(use: Use) -> tuple[Array, float]:
 
 @mistake("mask_missing", "mul")
 def _one_of_two_slopes(use: Use) -> Passes:
-    """{op}{line} has two slopes, and your gradient is 0 where the slope is not 1, as for relu.
+    """{op}{line} has two slopes, but your gradient is 0 where the slope is not 1, as for relu.
 
     Multiply by the slope there.
     """
@@ -527,7 +527,7 @@ def _mask_inverted(use: Use) -> Passes:
 
 @mistake("mask_missing", "index_put")
 def _put_over(use: Use) -> Passes:
-    """{op}{line} overwrites some entries, and your gradient passes there as if it did not.
+    """{op}{line} overwrites some entries, but your gradient passes there as if it did not.
 
     An overwritten entry no longer affects the result: its gradient is 0.
     """
@@ -536,7 +536,7 @@ def _put_over(use: Use) -> Passes:
 
 @mistake("mask_missing")
 def _overwritten(use: Use) -> Passes:
-    """{op}{line} overwrites a part of the tensor, and your gradient passes there as if it did
+    """{op}{line} overwrites a part of the tensor, but your gradient passes there as if it did
     not.
 
     An overwritten entry no longer affects the result: its gradient is 0.
@@ -547,17 +547,17 @@ def _overwritten(use: Use) -> Passes:
 
 @mistake("mask_missing")
 def _old_gradient_kept(use: Use) -> Passes:
-    """{op}{line} writes in place, and your gradient of the old value was added to the gradient of the
+    """{op}{line} writes in place, but your gradient of the old value was added to the gradient of the
     new one, instead of replacing it.
 
-    The old value counts only through the new one.
+    The old value affects the result only through the new one.
     """
     return use.g + use.passed if use.wrote and (use.part or use.k == 0) and use.reads() else None
 
 
 @mistake("mask_inverted")
 def _only_overwritten(use: Use) -> Passes:
-    """{op}{line} overwrites a part of the tensor, and your gradient passes only there.
+    """{op}{line} overwrites a part of the tensor, but your gradient passes only there.
 
     An overwritten entry no longer affects the result; the others do.
     """
@@ -601,8 +601,8 @@ def _ties(use: Use, x: Array) -> Passes:
     """Where entries are equal, or exactly at a kink, {op}{line} passes the gradient differently
     than you do.
 
-    amax and amin share it equally, max and min along a dim give it to one entry, maximum and minimum
-    halve it; relu and abs pass nothing at 0.
+    amax and amin share it equally, max and min along a dim give it to one entry, and maximum and
+    minimum halve it. relu and abs pass nothing at 0.
     """
     g, passed = use.g, use.passed
     if use.op_name in EXTREMES:

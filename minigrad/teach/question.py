@@ -182,7 +182,7 @@ class Question(metaclass=_Declares):
         if isinstance(self.points, Mapping):
             if unknown := [part for part in self.points if part not in parts]:
                 raise ValueError(
-                    f"{self.name}: points names {unknown[0]!r}, which is none of {', '.join(parts)}."
+                    f"{self.name}: points names {unknown[0]!r}, which is not one of {', '.join(parts)}."
                 )
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}
@@ -262,7 +262,7 @@ class Written(Question):
             key=lambda key: SequenceMatcher(None, repr(key).lower(), repr(name).lower()).ratio(),
             default=None,
         )
-        more = f"; {near!r} is not asked for" if unknown else ""
+        more = f"; {near!r} is not expected" if unknown else ""
         return self.row(name, "missing", f"there is no answer for {name} yet{more}")
 
 

@@ -204,7 +204,7 @@ def judge_array(
         is_it, should_be = (decimal_text(float(a[first]), digits) for a in (mine, right))
         if is_it != should_be:
             break
-    return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
+    return "wrong value", f"{what}{position(first)} is {is_it} but should be {should_be}"
 
 
 def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
@@ -227,7 +227,7 @@ def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Ki
             return found
     extra = [key for key in mine if key not in right]
     if extra:
-        return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
+        return "wrong answer", f"{what} has an extra entry, {extra[0]!r}"
     return "right", ""
 
 
@@ -238,7 +238,7 @@ def _judge_entry(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
         near = near and bool(np.all(np.isclose(mine, right, rtol=1e-9, atol=1e-12)))
     except (TypeError, ValueError):
         near = False
-    return ("right", "") if near else ("wrong value", f"{what} is {mine!r} and should be {right!r}")
+    return ("right", "") if near else ("wrong value", f"{what} is {mine!r} but should be {right!r}")
 
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
@@ -251,7 +251,7 @@ def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
         return "right", ""
     if not isinstance(mine, str | bool | int | float | list | tuple | dict | set | None):
         return "wrong type", f"{what} is of type {type(mine).__name__}"
-    return "wrong answer", f"{what} is {shortened(mine)} and should be {shortened(right)}"
+    return "wrong answer", f"{what} is {shortened(mine)} but should be {shortened(right)}"
 
 
 def _same(mine: Any, right: Any) -> bool:

@@ -87,7 +87,7 @@ class BothTapes(Report[MismatchRow]):
         rows = _rows(compared.mismatches)
         pairs = sum(bool(m.theirs and m.ours) for m in self.matches)
         count = sum(not a.expected for a in compared.mismatches)
-        found = f"{count_of(count, 'difference')}" if count else "no difference that counts"
+        found = f"{count_of(count, 'difference')}" if count else "no real differences"
         super().__init__(f"{name}: {count_of(pairs, 'node')} on both tapes, {found}", rows)
         self._link(compared)
 
@@ -140,7 +140,7 @@ def both(program: Callable[[ModuleType], object], name: str = "both") -> BothTap
     ...     x = torch.tensor([1.0, 2.0], requires_grad=True)
     ...     (x * x).sum().backward()
     >>> minigrad.both(program)  # doctest: +SKIP
-    both: 3 nodes on both tapes, no difference that counts
+    both: 3 nodes on both tapes, no real differences
         differs in  line  PyTorch                                       minigrad
         names       2     MulBackward0 saves other = x v0, self = x v0  MulBackward0 saves y = x v0, x = x v0
     """
@@ -157,14 +157,14 @@ def imported_torch(who: str) -> ModuleType:
     """PyTorch; ImportError, with what to do, if it is not imported, or too old."""
     if has_torch():
         return sys.modules["torch"]
-    why, fix = "imported", "write  import torch  before."
+    why, fix = "imported", "write  import torch  first."
     if hasattr(sys.modules.get("torch"), "_C"):
         why, fix = "new enough", "run  pip install --upgrade torch."
     elif importlib.util.find_spec("torch") is None:
         why = "installed here"
         fix = "run  pip install torch;  %%autograd and minigrad.record() work without it."
     raise ImportError(
-        f"{who} runs a program with PyTorch, too, and PyTorch is not {why}. To fix it, {fix}"
+        f"{who} also runs the program on PyTorch, but PyTorch is not {why}. To fix it, {fix}"
     )
 
 

@@ -269,7 +269,7 @@ def _other_lengths(
         if not difference(after, before + rates[-1] * d).ok:
             return None
     yours_, right = (", ".join(f"{rate:.4g}" for rate in some[:6]) for some in (rates, given))
-    message = f"The steps have the right direction, but another length, as if lr were {yours_} instead of {right}."
+    message = f"The steps have the right direction but the wrong length, as if lr were {yours_} instead of {right}."
     hint = "Look for a factor in front of the step: lr and its schedule, or a bias correction."
     alike = np.ptp(np.divide(rates, given)) < 1e-6
     also = ("bias_correction",) if "betas" in settings else ()

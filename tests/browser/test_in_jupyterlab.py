@@ -466,7 +466,7 @@ def test_a_wrong_answer_shows_where_and_by_how_much(lab, tmp_path):
 
     [shown] = notebook.error_outputs()
     assert shown.endswith("3 of 6 gradients are right")
-    assert "dx is" in card(notebook) and "and should be" in card(notebook)
+    assert "dx is" in card(notebook) and "but should be" in card(notebook)
     assert "you wrote: g * (x + y)" in card(notebook) and "the inputs: x = " in card(notebook)
 
 
