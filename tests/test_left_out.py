@@ -193,7 +193,7 @@ def test_a_function_of_nn_functional_is_found_there():
         ("geqrf", "numpy.linalg"),
         ("lu_solve", "linalg.lu_solve"),
         ("solve", "is now removed from PyTorch"),
-        ("pin_memory", "leave it out"),
+        ("pin_memory", "remove it"),
     ],
 )
 def test_so_does_a_missing_method(name, words):

@@ -174,7 +174,10 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("# first\n%%autograd t", "%%autograd must be the first line of the cell"),
         ("%%autograd --engine steam", "--engine graph|tape|recursive"),
         ("%%autograd --wrong", "Write  %%autograd [NAME]"),
-        ("%tape nope", "there is no tape called nope. To record one, write %%autograd over a cell"),
+        (
+            "%tape nope",
+            "there is no tape called nope. To record one, write %%autograd at the top of a cell",
+        ),
         ("%tape x1", "x1 is a tensor of float32, not a tape"),
         ("%tape x1 x2", "one tape at a time"),
         ("%chain", "which tensor? For example: %chain z"),
@@ -185,14 +188,14 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%chain x1 +", "'x1 +' is not a valid expression. %chain?"),
         ("%compare x1", "%compare z x1=y2"),
         ("%compare nope x1=1", "there is nothing called nope"),
-        ("%compare x1=x2", "The tensor comes first: %compare z x1=x2"),
-        ("%compare x1=x2 x3", "The tensor comes first: %compare x3 x1=x2"),
+        ("%compare x1=x2", "the tensor to differentiate comes first: %compare z x1=x2"),
+        ("%compare x1=x2 x3", "the tensor to differentiate comes first: %compare x3 x1=x2"),
         ("%compare x1 a= b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 a =b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 a = b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 =b", "a name is missing before the ="),
         ("%compare x1 nonsense", "'nonsense' is not of the form name=expression"),
-        ("%compare x1 x1=1 + x2 x2=3", "goes into parentheses:  x1=(1 + x2)"),
+        ("%compare x1 x1=1 + x2 x2=3", "into parentheses:  x1=(1 + x2)"),
         ("%compare x1 x1=1, x2=3", "by spaces, not by commas:  x1=1 x2=3"),
         ("%compare x1 x1=1 x1=2", "x1 is given twice"),
         ("%gradcheck", "%gradcheck f x"),
@@ -315,7 +318,7 @@ def test_tape_shows_a_tape_again(shell):
 def test_tape_without_a_tape_says_how_to_get_one(shell, capsys):
     run(shell, "%tape")
 
-    assert "write %%autograd over a cell" in capsys.readouterr().err
+    assert "write %%autograd at the top of a cell" in capsys.readouterr().err
 
 
 def test_chain_shows_the_chain_with_the_learners_names(shell):

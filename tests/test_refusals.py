@@ -67,7 +67,7 @@ WRONG = [
     (lambda: t.zeros(), TypeError, "size"),
     (lambda: X.reshape(-2, 3), RuntimeError, "invalid shape dimension -2"),
     (lambda: X.sum(dtype=X), TypeError, "'dtype' must be a dtype"),
-    (lambda: X + [1.0, 2.0, 3.0], TypeError, "must be Tensor or a number"),
+    (lambda: X + [1.0, 2.0, 3.0], TypeError, "must be a Tensor or a number"),
     (lambda: t.add(X, X, out=5), TypeError, "'out' must be Tensor"),
     (lambda: t.cat(X), TypeError, "tuple of Tensors"),
     (lambda: t.cat([X, 5]), TypeError, "element 1 in argument 0, but got int"),

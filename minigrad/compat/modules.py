@@ -91,7 +91,7 @@ ELSEWHERE = _by_name(PLACES)
 ONE_PROCESS = (
     "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
 )
-NO_COMPILER = "To fix it, leave it out: the results are the same. minigrad.static records programs."
+NO_COMPILER = "To fix it, remove it: the results are the same. minigrad.static records programs."
 QUANTIZED = "There are no quantized numbers."
 ON_CPU = "minigrad computes on the CPU only."
 REASONS = {
@@ -204,7 +204,7 @@ OF_TENSORS = {
     "lu_solve": BY_LINALG,
     "lstsq solve symeig": REMOVED,
     "dequantize int_repr q_scale q_zero_point qscheme": QUANTIZED,
-    "pin_memory": f"{ON_CPU} To fix it, leave it out.",
+    "pin_memory": f"{ON_CPU} To fix it, remove it.",
     "as_subclass _make_subclass": "Results are plain tensors. To fix it, keep the tensor in an attribute of an object.",
 }
 

@@ -106,7 +106,7 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     keep_freed_memory()
     usual = engine == "graph"
     if task.inputs is not None and not usual:
-        raise RuntimeError(f"the {engine} engine visits every leaf: it cannot take inputs.")
+        raise RuntimeError(f"the {engine} engine visits every leaf, so it does not take inputs=.")
     state = modes.state
     watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched
@@ -238,7 +238,7 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
             return make.wrap(dtype.type(1)) if tensors else dtype.type(1)
         if math.prod(shape) != 1:
             raise NoGradient(
-                "grad can be implicitly created only for scalar outputs, and this one has the shape "
+                "grad can be implicitly created only for scalar outputs, but this one has the shape "
                 f"{shape}. To fix it, reduce it (z.sum().backward()), or pass a weight for each "
                 "entry: z.backward(minigrad.ones_like(z))."
             )

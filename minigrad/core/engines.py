@@ -70,7 +70,7 @@ def by_recursion(task: GraphTask) -> Iterator[Step]:
         task.running = None  # it is not the last node that failed
         raise RecursionError(
             "the recursive engine goes one call deeper for each node, and this graph is deeper than Python's "
-            'limit. The others loop: use engine="graph" or engine="tape".'
+            'limit. The other engines loop: use engine="graph" or engine="tape".'
         ) from None
     if not task.retain_graph:
         freed = Freed()

@@ -313,7 +313,7 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
             f"Storage size calculation overflowed with sizes={list(shapes[0])}: can't allocate memory."
         )
     if made is None or dtype is None:
-        return OutOfMemory(f"can't allocate memory: {called} needs more than there is.")
+        return OutOfMemory(f"can't allocate memory: {called} needs more than is available.")
     n = math.prod(made) * dtype.itemsize
     message = (
         f"can't allocate memory: you tried to allocate {n} bytes ({n / 2**30:,.1f} GiB), for an array of shape {made}"
@@ -324,7 +324,7 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
         and len(shapes[0]) != len(shapes[1])
         and math.prod(shapes[0]) == math.prod(shapes[1])
     ):
-        message += " They were broadcast: each entry of one with all of the other. To fix it, give both the same shape."
+        message += " Every entry of one was broadcast with every entry of the other. To fix it, give both one shape."
     return OutOfMemory(message)
 
 

@@ -82,7 +82,7 @@ class Outside(ArrayMethods):
         """The single entry, for float(x), int(x) and complex(x)."""
         if self.array.size != 1:
             raise ValueError(
-                "only one element tensors can be converted to Python scalars, and this one has the shape "
+                "only one element tensors can be converted to Python scalars, but this one has the shape "
                 f"{self.array.shape}. To fix it, pick an entry, or write tolist() for all of them."
             )
         return _read(self).item()

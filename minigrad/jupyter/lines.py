@@ -84,8 +84,8 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
             more = takewhile(lambda word: not re.match(r"\w+=[^=]", word), terms[k:])
             rest = " ".join([begun, *more])
             raise UsageError(
-                f"%compare: {term!r} is not of the form name=expression. An expression with spaces in it "
-                f"goes into parentheses:  {last}=({rest})"
+                f"%compare: {term!r} is not of the form name=expression. Put an expression with "
+                f"spaces into parentheses:  {last}=({rest})"
             )
         if not equals or not re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name) or not expression:
             form = "is not of the form name=expression, as in  %compare z x1=y2"
@@ -102,5 +102,5 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
 def _raise_for_space(name: str, expression: str) -> None:
     raise UsageError(
         f"%compare: there is a space next to the = of {name}. Write it without:  {name}={expression}"
-        f"    (an expression with spaces in it goes into parentheses, {name}=(...))"
+        f"    (put an expression with spaces into parentheses: {name}=(...))"
     )

@@ -229,7 +229,7 @@ class AutogradMagics(Magics):
         if not names:
             if self.latest is None:
                 raise UsageError(
-                    "%tape: there is no tape yet. To record one, write %%autograd over a cell."
+                    "%tape: there is no tape yet. To record one, write %%autograd at the top of a cell."
                 )
             return self.latest
         name, user = names[0], self.shell.user_ns
@@ -237,7 +237,7 @@ class AutogradMagics(Magics):
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
             raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
-        known = known or " To record one, write %%autograd over a cell."
+        known = known or " To record one, write %%autograd at the top of a cell."
         if name not in user:
             raise UsageError(f"%tape: there is no tape called {name}.{known}")
         if not isinstance(user[name], Tape | BothTapes):
@@ -274,9 +274,7 @@ class AutogradMagics(Magics):
         if terms and re.match(r"\w+=(?!=)", terms[0]):
             terms.sort(key=lambda term: "=" in term)
             first = " ".join(terms if "=" not in terms[0] else ["z", *terms])
-            raise UsageError(
-                f"%compare: whose gradient is it? The tensor comes first: %compare {first}"
-            )
+            raise UsageError(f"%compare: the tensor to differentiate comes first: %compare {first}")
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
         derived: dict[str, Any] = {}
