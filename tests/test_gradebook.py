@@ -898,7 +898,7 @@ def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(of_
     "rows, said",
     [
         ("ada,why,3,four,,", "line 2: points is 'four'"),
-        ("ada,why,3,4,,", "line 2: 4 points are given of 3"),
+        ("ada,why,3,4,,", "line 2: 4 points were given, but the maximum is 3"),
         ("ada,why,3,1,,\nada,why,3,2,,", "line 3: line 2 has the same student and question"),
         ("ada,why,,1,,", "line 2: a row needs a student"),
         ("ada,why,3,1", "line 2: there are 4 cells"),

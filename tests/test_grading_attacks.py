@@ -80,7 +80,7 @@ def test_a_wrong_value_is_wrong_and_does_not_stop_judging(kind, mine, right):
         ({"a": [1, 2.6], "b": "+"}, "wrong value: at ['a'][1]"),
         ({"a": [1, 2.5], "b": "-"}, "wrong value: at ['b']"),
         ({"a": [1], "b": "+"}, "wrong value: entries: 1 instead of 2, at ['a']"),
-        ({"a": [1, 2.5], "c": "+"}, "wrong value: keys missing: 1, keys too many: 1"),
+        ({"a": [1, 2.5], "c": "+"}, "wrong value: keys missing: 1, extra keys: 1"),
         ({"a": [1, [2.5]], "b": "+"}, "wrong value: at ['a'][1]"),
         ([1], "not a dict"),
     ],

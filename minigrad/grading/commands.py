@@ -126,7 +126,7 @@ def release_command(
     for cell, names in changed.items():
         typer.echo(
             f"note: the solution of {cell} changes its input {', '.join(names)} in place, so answers must, too. "
-            "If that is not the task, let the solution compute with a copy."
+            "If that is not intended, let the solution compute with a copy."
         )
     for cell, points, declared in differing_points(questions):
         typer.echo(
@@ -264,7 +264,7 @@ def mark_command(
     folder: Annotated[Path, Argument(help="What grade wrote, or the CSV of marks.")] = Path(
         "graded"
     ),
-    port: Annotated[int, Option(min=0, max=65535, help="0 means any free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=65535, help="0 means any free port.")] = 0,
     browser: Annotated[bool, Option(help="Open a browser window.")] = True,
 ) -> None:
     """Mark answers by hand, one at a time, in a browser page. To stop, press Ctrl-C.
@@ -413,7 +413,7 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         )
     if book.strays:
         left = ", ".join(book.strays)
-        typer.echo(one_line(f"left out, neither notebooks nor students of the roster: {left}"))
+        typer.echo(one_line(f"left out (not a notebook, not a student on the roster): {left}"))
     for what, numbers in counted.items():
         if sum(numbers):
             typer.echo(f"{what}: {sum(numbers)}")

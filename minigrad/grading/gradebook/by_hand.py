@@ -65,11 +65,11 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
     for row in read_table(path, dict.fromkeys(COLUMNS, ()), needed=COLUMNS[:5]):
         of, points, cell = row.points("of"), row.points("points"), (row["student"], row["question"])
         if of is None or not all(cell):
-            raise row.wrong("a row needs a student, a question, and `of`, the points there are.")
+            raise row.wrong("a row needs a student, a question, and `of`, the maximum of points.")
         if points is not None and points > of:
             raise row.wrong(
-                f"{points_text(points)} points are given of {points_text(of)}. To fix it, give at most "
-                f"{points_text(of)}, or use the CSV of overrides."
+                f"{points_text(points)} points were given, but the maximum is {points_text(of)}. To fix it, give "
+                f"at most {points_text(of)}, or use the CSV of overrides."
             )
         row.once(cell, "student and question")
         found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))

@@ -104,7 +104,7 @@ def _tolerances(question: GradedQuestion, case: DrawnCase) -> list[float]:
 
 
 UNWRITTEN = "not written yet"  # the error of an untouched answer begins with this
-NO_CREDIT = "right, but zeros would be, too; it counts once another case is right"
+NO_CREDIT = "right, but so would zeros be: it counts only if another case is right"
 
 
 def _without_trivial_credit(
@@ -157,7 +157,7 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     if not near.ndim:
         reason = "wrong value: a single number"
     if single and np.allclose(a, b, rtol=1e-5, atol=1e-6):
-        reason += "; the numbers were computed with too few digits (float64 is asked for)"
+        reason += "; the numbers were computed with too few digits (compute in float64)"
     return reason
 
 
@@ -200,7 +200,7 @@ def _fault(mine: object, right: object, question: GradedQuestion, place: str = "
     if isinstance(right, dict) and isinstance(mine, dict):
         missing, extra = len(right.keys() - mine.keys()), len(mine.keys() - right.keys())
         if missing or extra:
-            return f"wrong value: keys missing: {missing}, keys too many: {extra}{at}"
+            return f"wrong value: keys missing: {missing}, extra keys: {extra}{at}"
         pairs = ((k, mine[k], right[k]) for k in right)
     elif isinstance(right, list) and isinstance(mine, list):
         if len(mine) != len(right):

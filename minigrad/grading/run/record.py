@@ -45,7 +45,7 @@ open({0!r}, "w", encoding="utf-8").write({1!r})
 """
 # a missing module, mostly for plots; or the engine, whose stand-in can be imported but not used
 ABSENT = re.compile(
-    r"ModuleNotFoundError: No module named '(\w{1,40})[.']|.*(_Absent|the engine is not here)"
+    r"ModuleNotFoundError: No module named '(\w{1,40})[.']|.*(_Absent|the engine is not available)"
 )
 UNDEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 MAX_ABSENT = 20  # modules that are not here, for one question
@@ -204,7 +204,7 @@ class _Run:
             if code != source:
                 modules = ", ".join(lacking)
                 notes.append(
-                    f"{what}: what uses {modules} at once was left out, because it is not here"
+                    f"{what}: statements that use {modules} were left out: grading does not have it"
                 )
             if run.end != "idle":
                 return _no_answers(run.end, _why(run, what, given))

@@ -190,7 +190,7 @@ def _attacks(tier: Tier, image: Path, attempt: str, stderr: IO[bytes]) -> dict[s
             run = kernel.run(cell, time.monotonic() + SECONDS)
             if run.end != "idle" or run.error is not None:
                 why = run.error or run.end
-                raise _Broken(f"a cell that imports NumPy did not end well in it ({why})")
+                raise _Broken(f"a cell that imports NumPy failed in it ({why})")
         run = kernel.run(f"{probe}\n{attempt}", time.monotonic() + SECONDS)
         results = [data[ATTACKS] for data in run.published if ATTACKS in data]
         if run.end != "idle" or len(results) != 1:

@@ -24,7 +24,7 @@ class _Absent:
 
     def __call__(self, *arguments: object, **settings: object) -> "_Absent":
         if not self._inert:
-            raise ImportError(f"{self._name}: the engine is not here while this question is graded")
+            raise ImportError(f"{self._name}: the engine is not available for this question")
         return self
 
 
