@@ -26,9 +26,9 @@ PROPERTIES = {
 }
 PAGE = Path(__file__).parents[2] / "OPS.md"
 
-NONE_THERE = "PyTorch has none; here it is 0 wherever it is defined."
+NONE_THERE = "PyTorch has no such derivative; here it is 0 wherever it is defined."
 NOT_COMPARED = {
-    **{(f"{name}", "types"): "If input and target have two floating dtypes, PyTorch uses that of the input; here, it is the larger one."
+    **{(f"{name}", "types"): "If input and target have two floating dtypes, PyTorch uses the dtype of the input; here it is the larger of the two."
        for name in ("huber_loss", "binary_cross_entropy_with_logits")},
     ("floor_divide", "gradient"): NONE_THERE,
     ("floor_divide", "tangent"): NONE_THERE,
@@ -159,7 +159,7 @@ def page() -> str:
         "means that `tests/against_torch/test_every_op.py` compares it with PyTorch, on every line of",
         "`tests/samples.py` for the operation. `types` are the dtypes of results, for all mixtures of float32,",
         "float64 and int64 that PyTorch accepts. A dash means that there is nothing to compare. What is built from",
-        "these operations (sorting, losses, norms, attention and so on) is compared in the other files there.",
+        "these operations (sorting, losses, norms, attention and so on) is compared in other files of that folder.",
         "",
         "Left out everywhere: `out=` in nn.functional, devices other than the CPU, complex and quantized numbers in",
         "rules, sparse tensors other than gradients of tables, named tensors. `F.` is `minigrad.nn.functional`.",
