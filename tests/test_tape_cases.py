@@ -594,7 +594,7 @@ def test_hidden_slips_are_named_by_the_check():
     right = {"x": [[1.0] * 3] * 4, "b": [4.0] * 3, "c": [[6.0]] * 4}
 
     assert tape.check(**right)
-    assert "The sign is the other way round" in repr(tape.check(b=[-4.0] * 3))
+    assert "It has the opposite sign" in repr(tape.check(b=[-4.0] * 3))
     assert "factor 2 is missing" in repr(tape.check(b=[2.0] * 3))
     assert "The sum over the broadcast axis 0 is missing" in repr(tape.check(b=[[1.0] * 3] * 4))
     with pytest.raises(AssertionError, match="0 of 1"):

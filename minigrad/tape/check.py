@@ -178,9 +178,9 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
 
     sizes    the numbers of entries over which a mean may have been taken
     """
-    yield -mine, "The sign is the other way round."
+    yield -mine, "It has the opposite sign."
     yield mine * 2.0, "It is half as large: a factor 2 is missing."
-    yield mine * 0.5, "It is twice as large: there is a factor 2 too many."
+    yield mine * 0.5, "It is twice as large: there is an extra factor 2."
     for n in sizes:
         yield mine / n, f"It is {n} times as large: the 1/N of a mean is missing."
         yield mine * n, f"It is 1/{n} as large: a sum was treated as a mean."

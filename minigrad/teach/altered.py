@@ -159,7 +159,7 @@ def _operand_left_out(use: Use) -> Alterations:
 def _sign_otherwise(use: Use) -> Alterations:
     """This is the gradient of the program with {n} in {op}{line}.
 
-    Differentiate the function as it was computed: a difference the other way round has the opposite sign.
+    Differentiate the function as it was computed: swapping the operands of a difference changes its sign.
     """
     x, z, other = (use.values.get(name) for name in (use.name, "z", use.beside))
     if use.op_name not in ("add", "sub") or x is None or z is None or other is None:
@@ -173,7 +173,7 @@ def _sign_otherwise(use: Use) -> Alterations:
         if use.beside not in use.origins:
             yield "sign", Altered(use, 2 * x - z if use.name == "x" else -x - other, {}), words
     if minus:
-        yield "sign", Altered(use, -z, {}, -1.0, -1.0), "the difference the other way round"
+        yield "sign", Altered(use, -z, {}, -1.0, -1.0), "the operands of the difference swapped"
 
 
 def _set_otherwise(use: Use) -> Alterations:

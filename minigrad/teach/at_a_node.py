@@ -68,8 +68,8 @@ def _only_this_path(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "upstream_ignored")
 def _for_all_operands(a: Answer) -> Places:
-    """The gradient that arrives at {op}{line} was left out: the derivative of the operation is there,
-    but not multiplied by it.
+    """The gradient that arrives at {op}{line} was left out: the derivative of the operation was not
+    multiplied by it.
 
     Each rule is multiplied by g, the gradient of the operation's result.
     """
@@ -162,7 +162,7 @@ def _one_branch(a: Answer) -> Places:
 def _write_ignored(a: Answer) -> Places:
     """{op}{line} overwrites a part of a tensor, and in your backward pass the write is missing.
 
-    The gradient of an overwritten entry goes to the value that was written, and not to the old value.
+    The gradient of an overwritten entry goes to the value that was written, not to the old value.
     """
     for uses in a.graph.edges_of.values():
         first, node = uses[0], uses[0].node

@@ -117,7 +117,7 @@ def _jacobian(a: Answer) -> Places:
 def _repeats(a: Answer) -> Places:
     """The gradient of {x} is {n} here; it should be the same for each entry, {right}.
 
-    A gradient has the shape of its tensor, also where its entries repeat.
+    A gradient has the shape of its tensor, even where its entries repeat.
     """
     # Does the right gradient only repeat the student's numbers along some axes?
     missing = a.right.ndim - a.mine.ndim
@@ -425,7 +425,7 @@ def _read_instead(use: Use, value: Array, other: Array) -> Iterator[Callable[[Us
 
 @mistake_in(STOPPED, "other_variable")
 def _another_gradient(a: Answer) -> Places:
-    """The derivative of {op}{line} was multiplied by the gradient of {n}, and not by the gradient of its own result.
+    """The derivative of {op}{line} was multiplied by the gradient of {n} instead of the gradient of its own result.
 
     Write down which gradient arrives at which operation.
     """
@@ -492,7 +492,7 @@ def _another_power(a: Answer) -> Places:
 
 @mistake_in(STOPPED, "extra_term")
 def _regularizer(a: Answer) -> Places:
-    """Your gradient has one term too many, {n}, as if there were a regularizer for {x}.
+    """Your gradient has an extra term, {n}, as if there were a regularizer for {x}.
 
     Differentiate the function as it was computed: it has no such term.
     """
@@ -554,7 +554,7 @@ def tells_nothing(g: Any) -> bool:
 def _a_value(a: Answer) -> Places:
     """This is the value of {n} itself, not a gradient of z.
 
-    Differentiate z, and with respect to {x}.
+    Differentiate z with respect to {x}.
     """
     for n, value in a.graph.tensors:
         if not a.few and not tells_nothing(value) and a.same(value):
@@ -565,7 +565,7 @@ def _a_value(a: Answer) -> Places:
 def _stopped(a: Answer) -> Places:
     """The derivatives from {op}{line} down to {x} are missing: {n}.
 
-    Multiply by the derivative of each operation on the way, also of each inner function.
+    Multiply by the derivative of each operation on the way, including each inner function.
     """
     # The gradient of a result on the way: for exp(-x**2), that of -x**2.
     gradients = a.graph.gradients
