@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import re
+import shutil
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -186,3 +188,19 @@ def test_code_of_a_recipe_uses_names_that_its_module_has(module, code):
     known = {*own, *vars(importlib.import_module(module)), *dir(builtins)}
 
     assert {n.id for n in nodes if isinstance(n, ast.Name)} - known == set()
+
+
+TOP = """
+.ci .gitignore AUTHORING.md CHANGELOG.md CONTRIBUTING.md DIAGNOSES.md GRADEBOOK.md LICENSE OPS.md PYTORCH.md README.md
+THREATS.md conftest.py docs exercises hatch_build.py minigrad notebooks pyproject.toml start.py tests
+""".split()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_nothing_lies_at_the_top_of_the_repository_by_accident():
+    root = Path(__file__).parents[1]
+    listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, encoding="utf-8")
+    if listed.returncode:
+        pytest.skip("not in a clone")
+
+    assert sorted({path.partition("/")[0] for path in listed.stdout.splitlines()}) == sorted(TOP)
