@@ -308,7 +308,10 @@ def course_command(
 
 @app.command("export")
 def export_command(
-    to: Literal["canvas", "moodle", "nbgrader", "gradescope"],
+    to: Annotated[
+        Literal["canvas", "moodle", "nbgrader", "gradescope"],
+        Argument(help="The system that imports the file."),
+    ],
     folders: Folders = None,
     roster: Annotated[Path | None, Option(help=ROSTER)] = None,
     out: Annotated[
