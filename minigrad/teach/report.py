@@ -26,7 +26,6 @@ _CELL = (
 )
 _TABLE = "border-collapse: collapse; margin: 0.3em 0; table-layout: auto; width: auto"
 _WRONG = "#e53935"
-WIDEST = 60  # characters of a cell; longer ones continue on further lines
 
 
 class Row(Protocol):
@@ -79,6 +78,7 @@ class Report(Generic[R]):
     header: tuple[str, ...]
     remarks: tuple[str, ...] = ()  # remarks on the whole report, always shown
     footer = ""  # below the table, in HTML only
+    widest = 90  # characters of a cell in the text; longer ones continue on further lines
 
     def __init__(self, headline: str, rows: Sequence[R]) -> None:
         self.headline = headline
@@ -99,7 +99,7 @@ class Report(Generic[R]):
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
-        text = table_text([[_plain(cell) for cell in line] for line in lines], widest=WIDEST)
+        text = table_text([[_plain(cell) for cell in line] for line in lines], widest=self.widest)
         return [f"    {line}" for line in text.split("\n")]
 
     def _notes(self) -> list[str]:

@@ -79,6 +79,7 @@ class BothTapes(Report[MismatchRow]):
     """
 
     header = ("differs in", "line", "PyTorch", "minigrad")
+    widest = 60
 
     def __init__(self, name: str, theirs: Tape, ours: Tape) -> None:
         self.name, self.torch, self.minigrad = name, theirs, ours
