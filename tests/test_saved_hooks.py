@@ -1,5 +1,7 @@
 """Hooks on what is saved: packed when recorded, unpacked when the rules need it."""
 
+import gc
+import weakref
 from contextlib import contextmanager
 
 import numpy as np
@@ -154,6 +156,23 @@ def test_the_second_run_ends_at_the_last_saved_value_and_checkpoints_may_be_nest
 
     twice = gradient(kept(gradient(kept(f))))
     assert twice(x).tolist() == gradient(gradient(f))(x).tolist()
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_the_arguments_of_a_checkpoint_are_freed_with_its_result(use_reentrant):
+    gc.disable()
+    try:
+        freed = []
+        x = minigrad.ones(2, requires_grad=True)
+        y = x * 2
+        weakref.finalize(y, freed.append, "y")
+        z = checkpoint(minigrad.exp, y, use_reentrant=use_reentrant)
+
+        del y, z
+
+        assert freed == ["y"]
+    finally:
+        gc.enable()
 
 
 def test_a_checkpoint_asks_for_use_reentrant_and_enters_the_blocks_of_context_fn(x):

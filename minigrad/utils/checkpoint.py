@@ -109,7 +109,8 @@ class CheckpointFunction(Function):
         ctx: Any, function: Callable[..., object], preserve_rng_state: bool, *args: object
     ) -> object:
         """function(*args), without a graph."""
-        ctx.function, ctx.restored = function, _saved_by(ctx, args)
+        ctx.function = function
+        _save(ctx, args)
         ctx.state = random.get_rng_state() if preserve_rng_state else None
         if not any(isinstance(x, Tensor) and x.requires_grad for x in args):
             warn_user("None of the inputs have requires_grad=True. Gradients will be None")
@@ -126,7 +127,7 @@ class CheckpointFunction(Function):
             )
         args = [
             x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
-            for x in ctx.restored()
+            for x in _restored(ctx)
         ]
         with _same_random_numbers(ctx.state), modes.enable_grad():
             results = ctx.function(*args)
@@ -150,21 +151,21 @@ class CheckpointInputs(Function):
     @staticmethod
     def forward(ctx: Any, anchor: Tensor, args: Sequence[object]) -> Tensor:
         """Save the tensors among `args`. `anchor` requires a gradient, so that there is a node."""
-        ctx.restored = _saved_by(ctx, args)
+        _save(ctx, args)
         return anchor.clone()
 
 
-def _saved_by(ctx: Any, args: Sequence[object]) -> Callable[[], list[object]]:
-    """Save the tensors among the arguments, and return a function that gives all arguments."""
-    others = {k: x for k, x in enumerate(args) if not isinstance(x, Tensor)}
-    n = len(args)
+def _save(ctx: Any, args: Sequence[object]) -> None:
+    """Save the arguments of a checkpoint: tensors as a node does, others as they are."""
+    ctx.others = {k: x for k, x in enumerate(args) if not isinstance(x, Tensor)}
+    ctx.number = len(args)
     ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
 
-    def restored() -> list[object]:
-        saved = iter(ctx.saved_tensors)
-        return [others[k] if k in others else next(saved) for k in range(n)]
 
-    return restored
+def _restored(ctx: Any) -> list[object]:
+    """All arguments, in their order. (A closure over ctx, kept in ctx, would be a cycle, which keeps tensors alive.)"""
+    saved = iter(ctx.saved_tensors)
+    return [ctx.others[k] if k in ctx.others else next(saved) for k in range(ctx.number)]
 
 
 def _restorable(args: Sequence[object]) -> Callable[[], list[object]]:
@@ -174,7 +175,7 @@ def _restorable(args: Sequence[object]) -> Callable[[], list[object]]:
     """
     with modes.unobserved():
         node = CheckpointInputs.apply(zeros(0, requires_grad=True), args).grad_fn
-    return lambda: node.restored()
+    return lambda: _restored(node)
 
 
 @contextmanager
