@@ -4,6 +4,7 @@ The sampling itself is in random/kernels.py. The methods here write the samples 
 """
 
 from collections.abc import Callable
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -106,22 +107,23 @@ class Sampling(ArrayMethods):
         cumulative = np.cumsum(weights, -1, dtype=w.dtype)
         cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
         at = kernels.uniform((len(cumulative), num_samples), np.dtype(np.float64), 0, 1, generator)
-        z = np.stack([np.searchsorted(cumulative[k], at[k]) for k in range(len(at))])
+        found = [np.searchsorted(cumulative[k], at[k]) for k in range(len(at))]
+        z = np.stack(found) if found else np.empty(0)  # empty: there are no rows
         return make.wrap(z.reshape((*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
-    def random_(self, low: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Self:
+    def random_(self, low: int | None = None, to: int | EllipsisType | None = ..., *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.
 
-        random_() uses all non-negative integers that the dtype can represent exactly.
+        random_(from, None) goes up to the largest integer up to which the dtype can represent all integers
+        exactly, and so does random_(), from 0 on.
 
         >>> minigrad.zeros(2).random_(5, 6)
         tensor([5., 5.])
         """
-        if low is None and to is None:
+        if low is None and to in (None, ...):
             return self._fill("RandomBackward2", kernels.any_integers, generator)
-        name = "RandomBackward1" if to is None else "RandomBackward0"
-        low, to = (0, low) if to is None else (low or 0, to)
-        return self._fill(name, kernels.integers, low, to, generator)
+        name, bounds = ("RandomBackward1", (0, low)) if to is ... else ("RandomBackward0", (low or 0, to))
+        return self._fill(name, kernels.integers, *bounds, generator)
 
     def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the exponential distribution with rate `lambd`.

@@ -125,7 +125,7 @@ class Writing(Indexing):
             return named(total, "ScatterReduceBackward0")
         times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
         count = x._constant(times + 1 if include_self else np.maximum(times, 1))
-        return named(total / count.to(x.dtype), "ScatterReduceBackward0") if x.dtype.kind == "f" else (total // count).to(x.dtype)
+        return named(total / count.to(x.dtype), "ScatterReduceBackward0") if x.dtype.kind in "fc" else (total // count).to(x.dtype)
 
     def index_reduce(self, dim: int, index: Values, source: Base, reduce: str, *, include_self: bool = True) -> Self:
         """A copy of x with slices of source combined at the positions that index gives along dim.

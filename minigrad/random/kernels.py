@@ -253,12 +253,15 @@ def _box_muller(u: Array) -> Array:
 
 
 @drawn
-def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Array:
-    """Random integers with low <= z < high: low + word % (high - low).
+def integers(
+    shape: Shape, dtype: Dtype, low: int, high: int | None, generator: Generator | None
+) -> Array:
+    """Random integers with low <= z < high: low + word % (high - low). Without high, up to the largest of the dtype.
 
     Small remainders are slightly more likely, by one part in 2**32 / (high - low). Ranges of 2**28
     or more integers use two words.
     """
+    high = _largest(dtype) + 1 if high is None else high
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -300,13 +303,15 @@ def _without_rounding(dtype: Dtype, low: int, high: int) -> tuple[int, int]:
 @drawn
 def any_integers(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Random integers from 0 to n, the largest n such that the dtype represents 0..n exactly."""
-    if dtype.kind == "b":
-        count = 2
-    elif dtype.kind in "iu":
-        count = int(np.iinfo(dtype).max) + 1
-    else:
-        count = 2 ** (np.finfo(dtype).nmant + 1) + 1
+    count = _largest(dtype) + 1
     return remainders(shape, count, dtype.itemsize == 8, 0, generator).astype(dtype, copy=False)
+
+
+def _largest(dtype: Dtype) -> int:
+    """The largest n such that the dtype represents 0..n exactly."""
+    if dtype.kind == "f":
+        return 2 ** (int(np.finfo(dtype).nmant) + 1)
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 1
 
 
 def remainders(
@@ -317,6 +322,8 @@ def remainders(
     w = g.long_words(n) if long else g.words(n)
     if count < 2**64:
         w = w % np.uint64(count)
+    else:  # all words, as they are
+        low = 0
     return (w.astype(np.int64) + low).reshape(shape)
 
 

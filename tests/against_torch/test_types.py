@@ -103,6 +103,10 @@ CONVERTED = {
     "2 ** 63 as uint64": lambda m: m.tensor(2**63, dtype=m.uint64).item(), "finfo is equal": lambda m: m.finfo(m.float32) == m.finfo(m.float32) != m.finfo(m.float64),
     "repr(iinfo)": lambda m: [repr(m.iinfo(d)) for d in (m.int8, m.int64)], "repr(finfo)": lambda m: [repr(m.finfo(d)) for d in (m.float16, m.float64)],
     "random_ of floats": lambda m: [m.manual_seed(0) and m.zeros(9).random_(*ends) for ends in ((0, 2**40), (-(2**40), 7), (-(2**25) - 1, 2**26 + 1))],
+    "random_(from, None)": lambda m: [m.manual_seed(0) and m.zeros(9, dtype=getattr(m, d)).random_(low, None) for d, low in
+                                      (("float32", -(2**24)), ("half", 7), ("int8", -20), ("bool", 0), ("int64", 5), ("int64", -(2**63)))],
+    "multinomial without rows": lambda m: [m.multinomial(m.ones(0, 3), n, again) for n in (1, 2) for again in (False, True)],
+    "scatter_reduce of complex": lambda m: m.ones(3, dtype=m.complex64).scatter_reduce(0, m.tensor([0, 0, 1]), m.tensor([1 + 2j, 3, 5]), "mean").real,
     "Gamma.log_prob": lambda m: [m.distributions.Gamma(2.0, 1.0).log_prob(v) for v in (0.5, m.tensor(0.5, dtype=m.float64))],
     "full of a tensor": lambda m: [m.full((2,), m.tensor(v, dtype=d)) for v, d in ((1.5, m.float64), (3, m.uint8), (True, m.bool))],
     "as_tensor shares": lambda m: [f(a, dtype=m.float32).fill_(5) is None or a.tolist() for f in (m.as_tensor, m.asarray) for a in [np.ones(2, "f4")]],
