@@ -238,7 +238,8 @@ def lu_unpack(
     if np.any((LU_pivots.array < 1) | (LU_pivots.array > m)):
         raise RuntimeError(
             f"pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, here {m}. Did you properly pass "
-            "the result of lu_factor? Pivots given to lu_solve must all be greater or equal to 1."
+            "the result of lu_factor? Pivots given to lu_solve must all be greater or equal to 1 and smaller or equal "
+            "to LU.size(-2)."
         )
     P = L = U = z.new_zeros(0)
     if unpack_data:
@@ -429,13 +430,21 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 @takes_out
-def svdvals(A: Tensor) -> Tensor:
-    """The singular values of a matrix, in descending order.
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values of a matrix, in descending order. `driver` must be None, as in svd.
 
     >>> svdvals(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]]))
     tensor([3., 2.])
     """
+    _check_no_driver(driver)
     return ops.singular_values.apply(checked_square("svdvals", A, must=False))
+
+
+def _check_no_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
 
 
 @takes_out
@@ -452,10 +461,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     >>> svd(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]])).S
     tensor([3., 2.])
     """
-    if driver is not None:
-        raise RuntimeError(
-            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
-        )
+    _check_no_driver(driver)
     U, S, V = svd_of(checked_square("svd", A, must=False), full_matrices)
     return linalg_svd(U, S, named(V.mT, "LinalgSvdBackward0"))
 

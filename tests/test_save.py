@@ -6,6 +6,7 @@ import operator
 import pickle
 import zipfile
 from collections import Counter, OrderedDict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -146,6 +147,25 @@ def test_a_file_of_pytorch_is_recognized(tmp_path):
 
     with pytest.raises(RuntimeError, match=r"written by torch.save. To convert it, run"):
         minigrad.load(path)
+
+
+def test_a_file_that_is_still_open_can_be_read_under_its_name(tmp_path):
+    with open(tmp_path / "weights.pt", "wb") as file:
+        minigrad.save({"w": tensor([1.0])}, file)
+
+        assert minigrad.load(tmp_path / "weights.pt")["w"].item() == 1
+
+
+@pytest.mark.parametrize("needed", ["read", "seek", "tell"])
+def test_a_file_that_cannot_be_searched_is_refused_with_a_remedy(needed):
+    file = SimpleNamespace(
+        **{n: getattr(io.BytesIO(b"ab"), n) for n in ("read", "seek", "tell") if n != needed}
+    )
+
+    with pytest.raises(
+        AttributeError, match=f"{needed}.*pre-load the data into a buffer like io.BytesIO"
+    ):
+        minigrad.load(file)
 
 
 def test_an_empty_file_ends_too_early():

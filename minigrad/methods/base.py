@@ -211,13 +211,8 @@ class Base:
         >>> minigrad.tensor([1, 2]).to(minigrad.float64)
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        for a in args:
-            if isinstance(a, Base):
-                dtype = a.dtype
-            elif is_device(a):
-                device = a
-            elif not isinstance(a, bool):  # non_blocking
-                dtype = a
+        if args:
+            device, dtype, copy = destination(args, device, dtype, copy)
         check_device(device)
         return in_dtype(self, dtype, copy)
 
@@ -651,6 +646,25 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
         raise RuntimeError(f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach().")
     z = f(x.to(dtype))
     return z.to(dtype)  # small integers are summed as int64; values too large for dtype wrap around here
+
+
+def destination(args: tuple[Any, ...], device: DeviceLike, dtype: DTypeLike, copy: builtins.bool = False) -> tuple[Any, Any, builtins.bool]:
+    """The device, the dtype and `copy` of a call of to(): a device, a dtype, both, or a tensor, then non_blocking and copy."""
+    flags: tuple[Any, ...] = ()
+    if len(args) > 1:
+        given = next((k for k, a in enumerate(args) if a.__class__ is bool), len(args))
+        args, flags = args[:given], args[given:]
+        if flags and given == 1 and (args[0] is None or is_device(args[0])):
+            got = f"{type(args[0]).__name__}, bool"
+            raise TypeError(f"to() received an invalid combination of arguments - got ({got}). To fix it, pass non_blocking by name.")
+    for a in args:
+        if isinstance(a, Base):
+            dtype = a.dtype
+        elif is_device(a):
+            device = a
+        elif a is not None:
+            dtype = a
+    return device, dtype, copy or (len(flags) > 1 and flags[1])
 
 
 def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str = "alpha") -> Operand:

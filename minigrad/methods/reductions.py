@@ -618,6 +618,8 @@ def in_dtype_of_norm(name: str, x: R, dtype: DTypeLike) -> R:
 
 def nuclear(x: R, dim: Dim, keepdims: bool) -> R:
     """The sum of the singular values of matrices."""
+    if x.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     axes = normalize_axes(dim, x.ndim) if dim is not None or x.ndim == 2 else ()
     if len(axes) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}, of a tensor of shape {tuple(x.shape)}")

@@ -74,6 +74,7 @@ def save(
         buffer = io.BytesIO()  # a zip archive needs a file that can seek, and a gzip file cannot
         np.savez(buffer, **members)
         f.write(buffer.getvalue())
+        getattr(f, "flush", int)()  # so that the file can be read under its name before it is closed
         return
     if not Path(f).parent.is_dir():
         raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
@@ -109,8 +110,12 @@ def load(
     if isinstance(f, (str, PathLike)):
         with open(f, "rb") as file:
             return load(file, weights_only=weights_only)
-    if not hasattr(f, "read"):
-        raise AttributeError(f"{type(f).__name__!r} object has no attribute 'seek'. You can only torch.load from a file that is seekable.")
+    for needed in ("seek", "tell", "read"):
+        if not hasattr(f, needed):
+            raise AttributeError(
+                f"{type(f).__name__!r} object has no attribute {needed!r}. You can only torch.load from a file that is seekable. "
+                "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+            )
     try:
         members = _members(f)
         if "pickle" not in members:

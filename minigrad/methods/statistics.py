@@ -352,6 +352,13 @@ class Statistics(Reductions):
         if self.dtype.kind != "f":
             raise wrong_kind("histogramdd", [torch_name(self.dtype)])
         weights = None if weight is None else weight.array
+        for words, given in (("bins tensors", bins), ("weight tensor", weight)):
+            if isinstance(given, Base) and given.dtype != self.dtype:
+                what = f"input tensor and {words} should have the same dtype"
+                raise RuntimeError(f"torch.histogramdd: {what}, but got {torch_name(self.dtype)} and {torch_name(given.dtype)}")
+        if isinstance(bins, Base) and (bins.ndim != 1 or not bins.numel()):
+            what = "have at least 1 element" if bins.ndim == 1 else "have one dimension"
+            raise RuntimeError(f"torch.histogramdd: bins tensor should {what}, but got shape {list(bins.shape)}")
         ends: Any = () if hasattr(bins, "array") or not self.array.size else (self.array.min(), self.array.max()) if range is None else range
         if not np.isfinite(ends).all():
             raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")

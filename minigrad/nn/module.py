@@ -19,11 +19,12 @@ from types import FunctionType
 from typing import Any, Self
 
 from minigrad.core import dtypes
-from minigrad.core.devices import DeviceLike, check_device, is_device
+from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.modes import no_grad, reports
 from minigrad.core.naming import one_for_users
 from minigrad.core.tensor import Tensor
+from minigrad.methods.base import destination
 from minigrad.nn.calling import Called
 from minigrad.nn.parameter import clear_gradients, is_lazy, with_no_entries
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
@@ -151,17 +152,17 @@ class Module(Stateful, Called):
         """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None), kwargs.pop("memory_format", None)
-        tensor = kwargs.pop("tensor", None)
+        copy, tensor = kwargs.pop("copy", False), kwargs.pop("tensor", None)
         if kwargs:
             raise TypeError(f"to() got an unexpected keyword argument {next(iter(kwargs))!r}")
-        for a in args if tensor is None else (*args, tensor):
-            if isinstance(a, Tensor):
-                dtype = a.dtype
-            elif is_device(a):
-                device = a
-            elif a is not None and not isinstance(a, bool):  # a bool is non_blocking
-                dtype = a
+        device, dtype, copy = destination(
+            args if tensor is None else (*args, tensor), device, dtype, copy
+        )
         check_device(device)
+        if copy:
+            raise RuntimeError(
+                ".to() does not accept copy argument. To fix it, use copy.deepcopy(module)."
+            )
         if dtype is None:
             return self
         dtype = dtypes.as_dtype(dtype)

@@ -84,7 +84,7 @@ class Registry:
         elif kind is not None:
             self._reassign_registered(name, kind, value)
         elif isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, *[] if value.persistent else [False])
         else:
             object.__setattr__(self, name, value)
 

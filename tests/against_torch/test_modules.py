@@ -257,6 +257,15 @@ def buffers(m, nn):
             self.kept = nn.Buffer(m.zeros(1))
             self.lost = nn.Buffer(m.ones(1), persistent=False)
 
+    class Older(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = nn.Buffer(m.zeros(1))
+
+        def register_buffer(self, name, tensor):  # without the parameter `persistent`
+            super().register_buffer(name, tensor)
+
+    yield list(Older().state_dict())
     model = Counting()
     yield [n for n, _ in model.named_buffers()], list(model.state_dict())
     yield isinstance(model.kept, nn.Buffer), isinstance(model.kept, nn.Parameter), repr(model.kept)

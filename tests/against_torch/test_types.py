@@ -111,6 +111,7 @@ CONVERTED = {
     "full of a tensor": lambda m: [m.full((2,), m.tensor(v, dtype=d)) for v, d in ((1.5, m.float64), (3, m.uint8), (True, m.bool))],
     "as_tensor shares": lambda m: [f(a, dtype=m.float32).fill_(5) is None or a.tolist() for f in (m.as_tensor, m.asarray) for a in [np.ones(2, "f4")]],
     "asarray shares": lambda m: [(x := m.ones(2)), m.asarray(x, dtype=m.float32, copy=False).fill_(5), x],
+    "to(dtype, non_blocking, copy)": lambda m: [(x := m.ones(2)), *[x.to(*given).fill_(5) for given in ((m.float32, False, True), (x, True, True), ("cpu", m.float32, False, True), (x, True))], x],
     "take_along_dim": lambda m: m.take_along_dim(m.tensor([1.5, 2.5]), m.tensor([1], dtype=m.int32)),
     "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
 }  # fmt: skip

@@ -282,7 +282,9 @@ t.linalg.inv(x) | r.apply_(lambda v: v) | t.mvlgamma(x, 0) | t.matrix_exp(x) | t
 t.set_deterministic_debug_mode(3) | t.set_deterministic_debug_mode('all') | t.set_deterministic_debug_mode(1.0)
 t.lstsq(x, x)  # another class
 t.testing.assert_close(x, x + 1) | t.testing.assert_close(x, x, rtol=1e-3) | u.histogram(0)
-u.histogram(i.float()) | u.histogram(2, range=(1, 0)) | u.histogram(2, weight=t.ones(2))
+u.histogram(i.float()) | u.histogram(2, range=(1, 0)) | u.histogram(2, weight=t.ones(2)) | u.histogram(t.zeros(0)) | u.histogram(t.tensor(1.0))
+u.histogram(u.double()) | u.histogram(2, weight=u.double()) | x.to('cpu', True) | x.to(None, True) | nn.Linear(2, 2).to('cpu', True)
+nn.Linear(2, 2).to('cpu', copy=True) | t.norm(u, 'nuc', (0, 1)) | t.linalg.svdvals(x, driver='gesvd')
 t.searchsorted(w, u, sorter=t.tensor([0, 1, 5])) | t.searchsorted(w, u, sorter=t.tensor([0, 1, -1]))
 t.searchsorted(w, u, sorter=t.tensor([0.0, 1.0, 2.0])) | x.clone().float_power_(2) | i.clone().float_power_(2)
 i.clone().logit_() | i.clone().copysign_(-1) | i.clone().copysign_(y) | i.clone().ldexp_(i) | (i + 1).mvlgamma_(1)

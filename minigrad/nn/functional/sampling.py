@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
@@ -197,10 +198,15 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
             raise ValueError(
                 f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {given!r}"
             )
-    if grid.dtype != input.dtype or 0 in input.shape[1:]:
+    if grid.dtype != input.dtype:
         raise RuntimeError(
-            "grid_sampler(): expected input and grid of the same type, and input to have non-empty spatial "
-            f"dimensions, but got {input.dtype}, {grid.dtype} and sizes {list(input.shape)}"
+            f"expected scalar type {torch_name(input.dtype)} but found {torch_name(grid.dtype)}: input and grid must "
+            "have the same type"
+        )
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty"
         )
 
 
