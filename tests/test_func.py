@@ -105,6 +105,16 @@ def test_arguments_and_structures():
     assert two[0].tolist() == [[2.0, 0.0], [0.0, 2.0]] and two[1].tolist() == [1.0, 1.0]
 
 
+def test_entries_of_dicts_go_by_their_keys():
+    a, b, one, ten = (minigrad.tensor(x) for x in (2.0, 3.0, 1.0, 10.0))
+    product = lambda d: d["a"] * d["b"]
+    primals, tangents = {"a": a, "b": b}, {"b": ten, "a": one}
+
+    assert func.jvp(product, (primals,), (tangents,))[1].item() == 1 * 3 + 2 * 10
+    assert func.linearize(product, primals)[1](tangents).item() == 1 * 3 + 2 * 10
+    assert func.vjp(lambda x: {"a": x, "b": 5 * x}, a)[1](tangents)[0].item() == 1 + 5 * 10
+
+
 def test_results_are_connected_to_what_was_differentiated_outside_only():
     w = minigrad.tensor([1.0, 2.0], requires_grad=True)
     x = minigrad.tensor([3.0, 4.0])

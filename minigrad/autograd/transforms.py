@@ -101,9 +101,40 @@ def replaced(tree: object, f: Callable[[Any], Any], kind: type = Tensor) -> Any:
     return f(tree) if isinstance(tree, kind) else tree
 
 
+def aligned(tree: object, rest: object) -> list[Any]:
+    """What `rest` holds in the places of the leaves of `tree`. The entries of dicts go by their keys.
+
+    Raises ValueError if they are nested in different ways.
+    """
+    if not _is_container(tree):
+        return [rest]
+    if isinstance(tree, dict) and isinstance(rest, dict):
+        if tree.keys() != rest.keys():
+            raise ValueError(f"Node keys mismatch; expected {list(tree)}, but got {list(rest)}.")
+        pairs = [(child, rest[key]) for key, child in tree.items()]
+    elif type(tree) is not type(rest):
+        raise ValueError(f"Node type mismatch; expected {type(tree)}, but got {type(rest)}.")
+    else:
+        apart = NODES[type(tree)][0] if type(tree) in NODES else lambda t: (t, None)
+        children, others = list(apart(tree)[0]), list(apart(rest)[0])
+        if len(children) != len(others):
+            raise ValueError(
+                f"Node arity mismatch; expected {len(children)}, but got {len(others)}."
+            )
+        pairs = list(zip(children, others, strict=True))
+    return [part for child, other in pairs for part in aligned(child, other)]
+
+
+def _is_container(tree: object) -> bool:
+    return type(tree) in NODES or isinstance(tree, (dict, tuple, list))
+
+
 def same_structure(a: object, b: object) -> bool:
     """Are two trees nested in the same way?"""
-    return bool(replaced(a, lambda _: 0, object) == replaced(b, lambda _: 0, object))
+    try:
+        return not any(map(_is_container, aligned(a, b)))
+    except ValueError:
+        return False
 
 
 def only_tensors(leaves: list[Any], otherwise: str, kind: type[Exception] = RuntimeError) -> None:
@@ -268,13 +299,14 @@ def _vjp(
     connected = modes.state.recording
 
     def pull(cotangents: object, *, retain_graph: bool = True) -> Any:
-        gradients, _ = flatten(cotangents)
-        if not same_structure(cotangents, value):
+        if not same_structure(value, cotangents):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function: one gradient for each of the {len(outputs)} results, nested in the same way, but got "
-                f"{len(gradients)}."
+                f"{len(flatten(cotangents)[0])}."
             )
+        gradients = aligned(value, cotangents)
+        only_tensors(gradients, "gradients of the results must be Tensors, but got {}", TypeError)
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
         return tuple(
@@ -394,12 +426,12 @@ def jvp(
             f"{api}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             "tuple of 3 tensors, tangents also must be."
         )
-    values, build = flatten(primals)
-    directions, _ = flatten(tangents)
-    if not values:
-        raise RuntimeError(f"{api}: Expected primals to contain at least one Tensor.")
-    what = "Expected primals and tangents to only contain Tensors, got {}"
-    only_tensors(flatten((primals, tangents), object)[0], f"{api}: {what}")
+    values, build = flatten(primals, object)
+    directions = aligned(primals, tangents)
+    for name, leaves in (("primals", values), ("tangents", directions)):
+        if not leaves:
+            raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")
+        only_tensors(leaves, f"{api}: Expected {name} to only contain Tensors, got {{}}")
     with dual_level():
         duals = [make_dual(x, v) for x, v in zip(values, directions, strict=True)]
         result, aux = result_and_aux(_run(func, build(duals)), has_aux, api)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.autograd.transforms import NODES, flatten, replaced
+from minigrad.autograd.transforms import NODES, aligned, flatten, replaced
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
@@ -115,12 +115,12 @@ _check, _check_index, _check_value, _check_type = (
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """Apply f to each leaf of a tree. Leaves of further trees become further arguments of f.
+    """Apply f to each leaf of a tree. What further trees hold in the same places becomes further arguments of f.
 
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
     """
-    others = [iter(tree_leaves(rest)) for rest in rests]
+    others = [iter(aligned(tree, rest)) for rest in rests]
     return replaced(tree, lambda x: f(x, *map(next, others)), object)
 
 

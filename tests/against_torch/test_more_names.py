@@ -143,6 +143,27 @@ def test_trees_may_hold_objects_of_a_class_that_is_registered():
     assert seen(minigrad) == seen(torch)
 
 
+@pytest.mark.parametrize(
+    "tree, rest",
+    [
+        ({"a": 1, "b": 2}, {"b": 20, "a": 10}),
+        ([1, 2], [(1,), (2, 3)]),
+        ([1, 2], [1]),
+        ([1, 2], (1, 2)),
+        ({"a": 1, "b": 2}, {"a": 1, "c": 2}),
+    ],
+)
+def test_trees_are_mapped_side_by_side(tree, rest):
+    def seen(m):
+        pytree = importlib.import_module(f"{m.__name__}.utils._pytree")
+        try:
+            return pytree.tree_map(lambda a, b: (a, b), tree, rest)
+        except ValueError as error:
+            return str(error).partition(";")[0]
+
+    assert seen(minigrad) == seen(torch)
+
+
 def test_the_gradient_along_coordinates_is_computed_in_the_wider_type():
     rng = np.random.default_rng(0)
     x, places = rng.uniform(-9, 9, 1000).astype(np.float32), rng.standard_normal(1000)
