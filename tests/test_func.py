@@ -101,7 +101,7 @@ def test_arguments_and_structures():
     assert ga.tolist() == [6.0, 8.0] and gb["w"].tolist() == [2.0, 4.0]
     g, (value, aux) = func.grad_and_value(lambda x: (x.sum(), {"twice": x * 2}), has_aux=True)(a)
     assert (g.tolist(), value.item(), aux["twice"].tolist()) == ([1.0, 1.0], 3.0, [2.0, 4.0])
-    two = func.jacrev(lambda x: (x * 2, x.sum()))(a)
+    two = func.jacrev(lambda x: (x * 2, x.sum()), chunk_size=1, _preallocate_and_copy=True)(a)
     assert two[0].tolist() == [[2.0, 0.0], [0.0, 2.0]] and two[1].tolist() == [1.0, 1.0]
 
 

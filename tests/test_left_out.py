@@ -277,7 +277,10 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
     assert minigrad.equal(probs_to_logits(minigrad.tensor([0.5]), True), minigrad.zeros(1))
     assert tree_map(len, {"a": ("x", "yz")}) == {"a": (1, 2)} and FunctionCtx.__name__
-    assert Value is not DisableTorchFunctionSubclass
+    assert (
+        Value is not DisableTorchFunctionSubclass
+        and minigrad._utils._element_size(minigrad.half) == 2
+    )
     assert not minigrad.cuda._initialized and _IncompatibleKeys([], []).missing_keys == []
     with pytest.warns(UserWarning, match="please use reduction='sum'"):
         assert _reduction.legacy_get_string(False, None) == "sum"

@@ -491,11 +491,12 @@ def jacrev(
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
     differentiable: bool = True,
 ) -> Func:
     """A function that returns the Jacobian of f, computed row by row: one reverse pass per result entry.
 
-    chunk_size   accepted but ignored, because each row takes one pass
+    chunk_size   accepted but ignored, because each row takes one pass; so is _preallocate_and_copy
     returns      a tensor with the axes of f's result first, then those of the argument
 
     >>> import minigrad

@@ -82,6 +82,15 @@ def _check_param_device(param: Tensor, old_param_device: int | None) -> int:
     return -1
 
 
+def _element_size(dtype: dtypes.dtype) -> int:
+    """The number of bytes per entry.
+
+    >>> _element_size(minigrad.float32)
+    4
+    """
+    return int(dtype.itemsize)
+
+
 def _assert(condition: Any, message: str) -> None:
     """`assert condition, message`, which PyTorch can trace.
 

@@ -216,7 +216,7 @@ def logspace(start: complex | Tensor, end: complex | Tensor, steps: int, base: f
 
 
 @takes_tensors
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> tril_indices(2, 2)
@@ -228,7 +228,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
 
 
 @takes_tensors
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> triu_indices(2, 2)

@@ -76,6 +76,10 @@ MADE = {
     "full(300, uint8)": lambda m: m.full((2,), 300, dtype=m.uint8),
     "full(-1, uint8)": lambda m: m.full((2,), -1, dtype=m.uint8),
     "tril_indices": lambda m: m.tril_indices(2, 2, dtype=m.int32),
+    **{f"{f}(device=)": lambda m, f=f: getattr(m, f)(2, 2, layout=m.strided, device="cpu", pin_memory=False) for f in ("tril_indices", "triu_indices")},
+    **{f"{f}_window(device=)": lambda m, f=f: getattr(m, f"{f}_window")(5, layout=m.strided, device="cpu", pin_memory=False).round(decimals=4)
+       for f in ("hann", "hamming", "blackman", "bartlett")},
+    "hann_window(requires_grad=)": lambda m: (m.hann_window(3, requires_grad=True) * 2).sum(),
     **{f"Tensor({t} array)": lambda m, a=a: m.Tensor(a) for t, a in HALVES.items()},
     **{f"{f}(dtype={d.__name__})": lambda m, f=f, d=d: getattr(m, f)(2, dtype=d)
        for f in ("zeros", "ones", "rand", "randn", "arange", "eye", "randperm") for d in (float, int, bool)

@@ -112,6 +112,7 @@ CONVERTED = {
     "as_tensor shares": lambda m: [f(a, dtype=m.float32).fill_(5) is None or a.tolist() for f in (m.as_tensor, m.asarray) for a in [np.ones(2, "f4")]],
     "asarray shares": lambda m: [(x := m.ones(2)), m.asarray(x, dtype=m.float32, copy=False).fill_(5), x],
     "to(dtype, non_blocking, copy)": lambda m: [(x := m.ones(2)), *[x.to(*given).fill_(5) for given in ((m.float32, False, True), (x, True, True), ("cpu", m.float32, False, True), (x, True))], x],
+    "normalize into out": lambda m: [o := m.empty(1, 2), m.nn.functional.normalize(m.tensor([[3.0, 4.0]]), out=o), o],
     "take_along_dim": lambda m: m.take_along_dim(m.tensor([1.5, 2.5]), m.tensor([1], dtype=m.int32)),
     "uint16 and float32": lambda m: m.tensor([1], dtype=m.uint16) + m.tensor([1.5]), "sum into int": lambda m: m.sum(m.tensor([0.5, -1.25, 2.75]), 0, out=m.tensor(0)),
 }  # fmt: skip

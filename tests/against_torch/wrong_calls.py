@@ -299,7 +299,7 @@ t.linalg.svd(q.half()) | t.linalg.qr(q.half()) | t.linalg.cholesky(q.half()) | t
 t.linalg.slogdet(q.half()) | t.linalg.matrix_power(q.half(), -1) | t.linalg.matrix_power(q.long(), -1)
 # new tensors and random numbers
 [z := [0], z.append(z), t.tensor(z)] | t.tensor(b'ab') | t.tensor(2**64, dtype=t.int64) | t.tensor([2**64])
-t.frombuffer([1], dtype=t.int8) | t.frombuffer(b'', dtype=t.int8) | t.randperm(257, dtype=t.uint8)
+t.frombuffer([1], dtype=t.int8) | t.frombuffer(b'', dtype=t.int8) | t.randperm(257, dtype=t.uint8) | t.randperm(2050, dtype=t.half)
 t.randperm(129, dtype=t.int8) | t.tril_indices(-1, 3) | t.triu_indices(3, -1) | t.tensor([1j], dtype=t.float32)
 t.tensor([1, 1j], dtype=t.int64) | j.new_tensor([float('nan')]) | j.to(t.uint8).new_tensor([300])
 j.to(t.uint8).new_full((2,), 300) | x.half().new_full((2,), 1e5) | x.new_full((2,), 1j) | x.new_zeros(2, -1)
@@ -421,7 +421,7 @@ F.softmax(x, dim=2) | F.softmax(x, 1.5) | F.gumbel_softmax(i) | F.gumbel_softmax
 F.glu(x, dim=2) | F.prelu(x, t.ones(2)) | F.prelu(x, x) | F.prelu(s, t.ones(2)) | F.hardtanh(x, 1, -1)
 F.softshrink(x, -1) | F.rrelu(x, 0.5, 0.1) | F.rrelu(x, 0.5, 0.1, training=True)
 F.gelu(x, approximate='bogus') | F.threshold(x, 'a', 0)
-F.celu(x, 0) | F.one_hot(x) | F.one_hot(t.tensor([-1])) | F.one_hot(j, 1) | F.one_hot(t.zeros(0, dtype=t.int64))
+F.normalize(w.requires_grad_(), dim=0, out=t.empty(3)) | F.celu(x, 0) | F.one_hot(x) | F.one_hot(t.tensor([-1])) | F.one_hot(j, 1) | F.one_hot(t.zeros(0, dtype=t.int64))
 F.one_hot(j.int()) | F.linear(x, t.ones(2, 4)) | F.linear(x, q, t.ones(5)) | F.linear(x, q.double())
 F.linear(i, q) | F.linear(x, b) | F.bilinear(x, t.ones(3, 3), t.ones(2, 3, 3))
 F.bilinear(x, y, t.ones(2, 4, 3)) | F.embedding(x, q) | F.embedding(t.tensor([5]), q)

@@ -22,6 +22,7 @@ from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods import ArrayMethods
+from minigrad.methods.arguments import into_out
 from minigrad.methods.base import broadcast
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.arguments import a_loss, checked, floats_only, reduced_by
@@ -32,7 +33,8 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """x divided by its p-norm along dim (or by eps, if the norm is smaller)."""
-    return input / input.norm(p, dim, True).clamp_min(eps)
+    z = input / input.norm(p, dim, True).clamp_min(eps)
+    return z if out is None else into_out("normalize", out, z)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
