@@ -233,7 +233,7 @@ def into_out(name: str, out: Any, z: Any, dtype: object = None) -> Any:
         return _write_out(name, out, z, exact=dtype is not None)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_write_out(name, a, b, exact=name in ("max", "min") or (k > 0 and b.dtype.kind == "i")) for k, (a, b) in enumerate(zip(out, z, strict=True))]
+    tensors = [_write_out(name, a, b, exact=name in ("max", "min", "frexp") or (k > 0 and b.dtype.kind == "i")) for k, (a, b) in enumerate(zip(out, z, strict=True))]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 

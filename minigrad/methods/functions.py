@@ -213,13 +213,20 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)
-        terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
-        result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
+        terms = [_letters(axes) for axes in parts[1::2]]
+        result = "" if len(parts) % 2 == 0 else "->" + _letters(parts[-1])
         equation, operands = ",".join(terms) + result, parts[: 2 * len(terms) : 2]
     for k, x in enumerate(operands):
         if not hasattr(x, "__apply_op__"):
             raise TypeError(f"einsum(): expected Tensor as element {k} in argument 1, but got {named_type(x)}.")
     return composites.contraction(equation, *operands)
+
+
+def _letters(axes: Sequence[Any]) -> str:
+    """The letters for the numbers of axes. Raises ValueError for a number that has none."""
+    if not all(i is ... or 0 <= i < len(LETTERS) for i in axes):
+        raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, {len(LETTERS)})")
+    return "".join("..." if i is ... else LETTERS[i] for i in axes)
 
 
 @takes_out

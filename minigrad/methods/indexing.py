@@ -191,6 +191,8 @@ class Indexing(Arrangement):
             in_range(index, 1)
             return self.clone()
         if beyond(index, shape[dim]):
+            if not shape[dim] and len(shape) > 1:
+                raise RuntimeError("index_select(): self indexing axis dim should be positive, but its size is 0.")
             if index.min() < 0:
                 raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
             in_range(index, shape[dim])  # raises IndexError

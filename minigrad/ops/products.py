@@ -329,11 +329,17 @@ def explicit(equation, ndims):
             f"einsum(): {fewer} operands were provided than specified in the equation: "
             f"{equation!r} has {len(terms)}, and {len(ndims)} were given."
         )
+    for k, term in enumerate(equation.replace("->", ",").split(",")):
+        if "." in term.replace("...", "", 1):
+            of_operand = k < len(terms)
+            known = "for which an ellipsis" if of_operand else "but an ellipsis (...)"
+            why = f"{known} was already found" if "..." in term else "that is not part of any ellipsis (...)"
+            raise RuntimeError(f"einsum(): found '.' for {f'operand {k}' if of_operand else 'output'} {why}")
     for c in equation.replace(" ", "").replace("->", "").replace("...", ""):
         if c not in LETTERS + ",":
             raise RuntimeError(
-                "einsum(): invalid subscript given in the equation string, subscripts must be in "
-                f"[a-zA-Z], but found {c!r}."
+                f"einsum(): invalid subscript given at index {equation.index(c)} in the equation string, subscripts "
+                f"must be in [a-zA-Z], but found {c!r}."
             )
     spare = [c for c in LETTERS if c not in equation]
     hidden = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]

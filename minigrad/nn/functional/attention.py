@@ -50,13 +50,18 @@ def scaled_dot_product_attention(
 
     Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.1.
     """
+    if query.ndim < 2 or key.ndim < 2 or value.ndim < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )
     if enable_gqa:
         times = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
         earlier = wrap(np.tri(*scores.shape[-2:], dtype=bool))
-        if attn_mask is not None and query.ndim != 4:  # PyTorch joins the two for 4 axes only
+        if attn_mask is not None and (query.ndim != 4 or dropout_p):  # else PyTorch joins the two
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
