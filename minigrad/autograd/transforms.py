@@ -101,7 +101,7 @@ def replaced(tree: object, f: Callable[[Any], Any], kind: type = Tensor) -> Any:
     return f(tree) if isinstance(tree, kind) else tree
 
 
-def aligned(tree: object, rest: object) -> list[Any]:
+def at_leaves_of(tree: object, rest: object) -> list[Any]:
     """What `rest` holds in the places of the leaves of `tree`. The entries of dicts go by their keys.
 
     Raises ValueError if they are nested in different ways.
@@ -122,7 +122,7 @@ def aligned(tree: object, rest: object) -> list[Any]:
                 f"Node arity mismatch; expected {len(children)}, but got {len(others)}."
             )
         pairs = list(zip(children, others, strict=True))
-    return [part for child, other in pairs for part in aligned(child, other)]
+    return [part for child, other in pairs for part in at_leaves_of(child, other)]
 
 
 def _is_container(tree: object) -> bool:
@@ -132,7 +132,7 @@ def _is_container(tree: object) -> bool:
 def same_structure(a: object, b: object) -> bool:
     """Are two trees nested in the same way?"""
     try:
-        return not any(map(_is_container, aligned(a, b)))
+        return not any(map(_is_container, at_leaves_of(a, b)))
     except ValueError:
         return False
 
@@ -305,7 +305,7 @@ def _vjp(
                 f"function: one gradient for each of the {len(outputs)} results, nested in the same way, but got "
                 f"{len(flatten(cotangents)[0])}."
             )
-        gradients = aligned(value, cotangents)
+        gradients = at_leaves_of(value, cotangents)
         only_tensors(gradients, "gradients of the results must be Tensors, but got {}", TypeError)
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
@@ -427,7 +427,7 @@ def jvp(
             "tuple of 3 tensors, tangents also must be."
         )
     values, build = flatten(primals, object)
-    directions = aligned(primals, tangents)
+    directions = at_leaves_of(primals, tangents)
     for name, leaves in (("primals", values), ("tangents", directions)):
         if not leaves:
             raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")

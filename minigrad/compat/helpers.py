@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.autograd.transforms import NODES, aligned, flatten, replaced
+from minigrad.autograd.transforms import NODES, at_leaves_of, flatten, replaced
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
@@ -129,7 +129,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rests: Any) -> Any:
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
     """
-    others = [iter(aligned(tree, rest)) for rest in rests]
+    others = [iter(at_leaves_of(tree, rest)) for rest in rests]
     return replaced(tree, lambda x: f(x, *map(next, others)), object)
 
 

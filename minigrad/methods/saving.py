@@ -110,12 +110,7 @@ def load(
     if isinstance(f, (str, PathLike)):
         with open(f, "rb") as file:
             return load(file, weights_only=weights_only)
-    for needed in ("seek", "tell", "read"):
-        if not hasattr(f, needed):
-            raise AttributeError(
-                f"{type(f).__name__!r} object has no attribute {needed!r}. You can only torch.load from a file that is seekable. "
-                "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
-            )
+    _check_searchable(f)
     try:
         members = _members(f)
         if "pickle" not in members:
@@ -133,6 +128,15 @@ def load(
             )
         return pickle.loads(members["pickle"].tobytes())
     return _from_json(structure, members, {})
+
+
+def _check_searchable(f: object) -> None:
+    for needed in ("seek", "tell", "read"):
+        if not hasattr(f, needed):
+            raise AttributeError(
+                f"{type(f).__name__!r} object has no attribute {needed!r}. You can only torch.load from a file that is seekable. "
+                "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+            )
 
 
 def _members(f: IO[bytes]) -> dict[str, Any]:

@@ -60,18 +60,19 @@ def scaled_dot_product_attention(
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
-        earlier = wrap(np.tri(*scores.shape[-2:], dtype=bool))
         if attn_mask is not None and (query.ndim != 4 or dropout_p):  # else PyTorch joins the two
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        if attn_mask is None:
-            attn_mask = earlier
-        elif attn_mask.dtype.kind == "b":
-            attn_mask = attn_mask & earlier
-        else:
-            attn_mask = attn_mask.masked_fill(~earlier, -math.inf)
+        attn_mask = _with_earlier_keys(attn_mask, wrap(np.tri(*scores.shape[-2:], dtype=bool)))
     return dropout(_masked_weights(scores, attn_mask), dropout_p) @ value
+
+
+def _with_earlier_keys(mask: Tensor | None, earlier: Tensor) -> Tensor:
+    """The mask, which also leaves out the keys that are not earlier."""
+    if mask is None:
+        return earlier
+    return mask & earlier if mask.dtype.kind == "b" else mask.masked_fill(~earlier, -math.inf)
 
 
 def _masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
