@@ -302,6 +302,7 @@ def test_an_iterable_dataset_is_taken_as_it_comes():
         ({"num_workers": -1}, "num_workers option should be non-negative"),
         ({"timeout": -1}, "timeout option should be non-negative"),
         ({"prefetch_factor": 2}, "prefetch_factor option could only be specified"),
+        ({"num_workers": 1, "prefetch_factor": -2}, "prefetch_factor option should be non-neg"),
         ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
         ({"multiprocessing_context": "spawn"}, "multiprocessing_context can only be used"),
     ],

@@ -175,7 +175,7 @@ def get_worker_info() -> None:
 
 
 def _check_workers(
-    num_workers: int, timeout: float, context: object, prefetch_factor: object, persistent: bool
+    num_workers: int, timeout: float, context: object, prefetch_factor: int | None, persistent: bool
 ) -> None:
     if num_workers < 0:
         raise ValueError(
@@ -188,6 +188,8 @@ def _check_workers(
             "prefetch_factor option could only be specified in multiprocessing. "
             "Let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
         )
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
     if num_workers == 0 and persistent:
         raise ValueError("persistent_workers option needs num_workers > 0")
     if num_workers == 0 and context is not None:
