@@ -188,6 +188,7 @@ ALIKE = """\
         alike = xd.__class__ is yd.__class__ in SCALARS
 """
 SCALARS = frozenset([np.float32, np.float64])
+PER_ENTRY = ("elementwise", "constant")  # the kinds of ops that broadcast their operands
 KEEP = "if unusual: keep_line(n)"
 REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
 IN_ORDER = """\
@@ -229,11 +230,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         return VARIADIC.format(**settings), scope
     typed = [x for x in op.operands if x not in op.masks]
     arrays = ", ".join(f"{x}d" for x in op.operands)
-    alike = (
-        op.kind in ("elementwise", "constant")
-        and list(op.operands) == typed == ["x", "y"]
-        and not in_place
-    )
+    alike = op.kind in PER_ENTRY and list(op.operands) == typed == ["x", "y"] and not in_place
     parts = {
         **settings,
         "operands": ", ".join(op.operands),
@@ -296,7 +293,7 @@ def _special(op: Op, typed: list[str], alike: bool) -> str:
 def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
     """The lines that turn a plain number among the operands into a constant (2 * x, x ** 2)."""
     first, *others = typed
-    if op.kind not in ("elementwise", "constant") or not others:
+    if op.kind not in PER_ENTRY or not others:
         return ""
     lines = [f"if {y}.__class__ in NUMBERS: {y} = number_like({y}, {first})" for y in others]
     if len(others) == 1 and not in_place:

@@ -185,6 +185,9 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
                     yield _normalization(use, node, x, y, axis, centered, total)
 
 
+SUMS, MEANS = "it has sums, not means", "it has means, not sums"
+
+
 def _normalization(
     use: Use, node: AnyNode, x: Array, y: Array, axis: Any, centered: bool, total: Any
 ) -> Formula:
@@ -209,9 +212,7 @@ def _normalization(
     elif averaged:
         d = 0 * g - r * np.mean(g, axis, keepdims=True)
         wrong.append(("extra_term", "mean(g) is subtracted, as in layer norm", d))
-    instead, times = (
-        ("it has sums, not means", n) if averaged else ("it has means, not sums", 1 / n)
-    )
+    instead, times = (SUMS, n) if averaged else (MEANS, 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
