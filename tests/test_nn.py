@@ -168,6 +168,21 @@ def test_the_names_of_one_kind_can_be_written_to():
         layer._modules["weight"]
 
 
+def test_a_shallow_copy_of_a_module_gets_members_of_its_own():
+    """As learn2learn's `clone_module` makes it, which many repositories carry."""
+    layer = nn.Sequential(nn.Linear(2, 1))
+    copy = layer[0].__new__(nn.Linear)
+    copy.__dict__ = layer[0].__dict__.copy()
+    copy._parameters = copy._parameters.copy()
+    copy._parameters["weight"] = layer[0].weight.clone()
+    layer._modules = {"first": copy, "last": nn.Tanh()}
+
+    layer(minigrad.ones(1, 2)).sum().backward()
+
+    assert copy.weight.grad_fn is not None and [*layer._modules] == ["first", "last"]
+    assert not hasattr(layer, "0") and copy.bias.grad is not None
+
+
 def test_a_subclass_may_have_a_getattr_of_its_own():
     class Wrapper(nn.Module):
         def __init__(self, inner):

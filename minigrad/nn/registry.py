@@ -22,7 +22,15 @@ A parameter that two modules share is listed once, under its first name.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    ValuesView,
+)
 from typing import Any
 
 from minigrad.core import modes
@@ -56,6 +64,14 @@ def _fix_of(given: Any) -> str:
     if isinstance(given, (list, tuple)):
         return ". To fix it, unpack the list: nn.Sequential(*layers)."
     return ". To fix it, use a module, such as nn.ReLU() for F.relu." if callable(given) else ""
+
+
+def _own_names(kind: str) -> property:
+    """PyTorch's dict of the members of one kind, as `module._parameters`. An assignment replaces them."""
+    return property(
+        lambda module: OwnNames(module, kind),
+        lambda module, members: module._replace_own(kind, members),
+    )
 
 
 class Registry:
@@ -219,9 +235,18 @@ class Registry:
         """The names and values of this kind in this module, without submodules."""
         return [(n, self._registered(n)) for n, k in self._registered_kinds.items() if k == kind]
 
-    _parameters = property(lambda self: OwnNames(self, PARAMETER))
-    _buffers = property(lambda self: OwnNames(self, BUFFER))
-    _modules = property(lambda self: OwnNames(self, MODULE))
+    def _replace_own(self, kind: str, members: Mapping[str, Any]) -> None:
+        """Register these as the only ones of this kind. A copy of this module that shares its names keeps its own."""
+        members, kinds = dict(members), self._registered_kinds
+        for name in [name for name, k in kinds.items() if k == kind]:
+            self.__dict__.pop(name, None)
+            self.__dict__.pop("." + name, None)
+        others = {name: k for name, k in kinds.items() if k != kind}
+        object.__setattr__(self, "_registered_kinds", others)
+        for name, value in members.items():
+            self._register_as(name, kind, value)
+
+    _parameters, _buffers, _modules = map(_own_names, (PARAMETER, BUFFER, MODULE))
 
     # ------------------------------------------------------------------ including submodules
 
