@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
 from minigrad.distributions.distribution import Distribution, _missing, kl_divergence
@@ -98,6 +98,14 @@ class Transform:
         """log abs(dy/dx)"""
         raise NotImplementedError
 
+    def forward_shape(self, shape: Sequence[int]) -> Size:
+        """The shape of t(x), for an x of this shape. A transform that changes shapes defines both."""
+        return Size(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
+        """The shape of t.inv(y), for a y of this shape."""
+        return Size(shape)
+
     _call = _inverse = _missing("")  # the formulas for y and for x, which a subclass defines
 
     def __eq__(self, other: object) -> bool:
@@ -126,6 +134,14 @@ class _InverseTransform(Transform):
     _call = lambda self, x: self._forward._inv_call(x)
     _inverse = lambda self, y: self._forward(y)
 
+    def forward_shape(self, shape: Sequence[int]) -> Size:
+        """The shape of the other's inverse."""
+        return self._forward.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
+        """The shape of the other's result."""
+        return self._forward.forward_shape(shape)
+
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
         return -self._forward.log_abs_det_jacobian(y, x)
@@ -152,6 +168,12 @@ class AffineTransform(Transform):
 
     _call = lambda self, x: self.loc + self.scale * x
     _inverse = lambda self, y: (y - self.loc) / self.scale
+
+    def forward_shape(self, shape: Sequence[int]) -> Size:
+        """The shape of loc + scale * x: all three are broadcast."""
+        return Size(np.broadcast_shapes(tuple(shape), np.shape(self.loc), np.shape(self.scale)))
+
+    inverse_shape = forward_shape
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AffineTransform):
@@ -237,11 +259,23 @@ class TransformedDistribution(Distribution):
         )
         if not all(isinstance(t, Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
-        base, event_dim = base_distribution, len(base_distribution.event_shape)
-        needed = max((t.domain.event_dim for t in self.transforms), default=0)
-        self.base_dist = base if needed <= event_dim else Independent(base, needed - event_dim)
+        base, start = base_distribution, base_distribution._extended_shape()
+        # An x of this shape, axes of an event of x that the transforms need, and of an event of y that they make
+        shape, needed, made = start, 0, 0
+        for t in self.transforms:
+            shape = t.forward_shape(shape)
+            made = max(made - t.domain.event_dim, 0) + t.codomain.event_dim
+        end = shape
+        for t in reversed(self.transforms):
+            shape = t.inverse_shape(shape)
+            needed = max(needed - t.codomain.event_dim, 0) + t.domain.event_dim
+        if tuple(shape) != tuple(start):  # each number gets an x of its own
+            base = base.expand(shape[: len(shape) - len(base.event_shape)])
+        more = needed - len(base.event_shape)
+        self.base_dist = Independent(base, more) if more > 0 else base
         self.has_rsample = base.has_rsample
-        super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
+        cut = len(end) - len(self.base_dist.event_shape) - made + needed
+        super().__init__(end[:cut], end[cut:], validate_args)
 
     @property
     def support(self) -> c.Constraint | None:
@@ -267,12 +301,13 @@ class TransformedDistribution(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         y: Tensor = value
         total: Any = 0.0
+        axes = len(self._event_shape)  # of an event of y, then of x
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             log_det = transform.log_abs_det_jacobian(x, y)
-            total = total - _sum_rightmost(
-                log_det, len(self._event_shape) - transform.domain.event_dim
-            )
+            axes -= transform.codomain.event_dim
+            total = total - _sum_rightmost(log_det, axes)
+            axes += transform.domain.event_dim
             y = x
         return total + self.base_dist.log_prob(y)
 

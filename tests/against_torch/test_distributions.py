@@ -454,6 +454,47 @@ def test_a_transform_of_ones_own_remembers_what_it_came_from(cache_size):
     assert np.isfinite(ours[1].numpy()).all() == bool(cache_size)
 
 
+def test_transforms_may_broadcast_and_change_shapes():
+    def made(m):
+        d = m.distributions
+
+        class Ends(d.Transform):
+            """(x0, x1) to (x0, x1, x0 + x1)"""
+
+            domain = codomain = d.constraints.independent(d.constraints.real, 1)
+
+            def _call(self, x):
+                return m.cat([x, x.sum(-1, keepdim=True)], -1)
+
+            def _inverse(self, y):
+                return y[..., :2]
+
+            def log_abs_det_jacobian(self, x, y):
+                return x.sum(-1)
+
+            def forward_shape(self, shape):
+                return (*shape[:-1], shape[-1] + 1)
+
+            def inverse_shape(self, shape):
+                return (*shape[:-1], shape[-1] - 1)
+
+        lines = d.AffineTransform(m.zeros(3), m.ones(2, 1))
+        policy = d.TransformedDistribution(d.Normal(0.0, 1.0), [lines, d.TanhTransform()])
+        ends = d.TransformedDistribution(d.Normal(m.zeros(4, 2), 1.0), [d.ExpTransform(), Ends()])
+        m.manual_seed(0)
+        found = [policy.sample(), policy.log_prob(policy.sample()), ends.rsample((5,))]
+        found.append(ends.log_prob(found[-1]))
+        shapes = [x for y in (policy, ends) for x in (y.batch_shape, y.event_shape)]
+        shapes += [lines.inv.forward_shape((2, 1)), d.ExpTransform().inv.inverse_shape((2,))]
+        return found, [tuple(shape) for shape in shapes]
+
+    (ours, our_shapes), (theirs, their_shapes) = made(minigrad), made(torch)
+
+    assert our_shapes == their_shapes
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4)
+
+
 def test_the_inverse_of_a_transform_is_a_transform_and_axes_of_events_are_those_of_the_domain():
     def made(m):
         d = m.distributions
