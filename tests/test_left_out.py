@@ -234,6 +234,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn import _reduction
     from minigrad.nn.common_types import _size_2_t
     from minigrad.nn.functional import _Reduction
+    from minigrad.nn.init import _no_grad_normal_, _no_grad_uniform_
     from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
     from minigrad.nn.modules.conv import _ConvNd
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
@@ -255,6 +256,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.utils.data.dataloader import _collate_fn_t
 
     assert Tensor is FromItsFile is TensorType is minigrad.Tensor and F is nn.functional
+    assert _no_grad_uniform_ is nn.init.uniform_ and _no_grad_normal_ is nn.init.normal_
     assert dtype is type(minigrad.float32) and NoneType is not type(None)
     assert detect_anomaly is minigrad.autograd.detect_anomaly and not classes.is_available()
     assert default_collate([1, 2]).tolist() == [1, 2] and issubclass(

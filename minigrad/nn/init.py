@@ -313,3 +313,7 @@ uniform, normal, constant, eye = [deprecated(f) for f in (uniform_, normal_, con
 dirac, orthogonal, sparse = [deprecated(f) for f in (dirac_, orthogonal_, sparse_)]
 xavier_uniform, xavier_normal = deprecated(xavier_uniform_), deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = deprecated(kaiming_uniform_), deprecated(kaiming_normal_)
+
+# Initializers of published programs, which follow PyTorch's own, fill tensors by these.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
