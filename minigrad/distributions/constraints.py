@@ -14,7 +14,23 @@ class Constraint:
     """A condition on each number of a tensor, or on each vector or matrix in its last axes.
 
     event_dim   how many of the last axes form one value: 0 for numbers, 1 for vectors
+
+    To define your own constraint, write `check(value)`.
     """
+
+    event_dim = 0
+    is_discrete = False
+
+    def check(self, value: Tensor) -> Tensor:
+        """A boolean tensor: True where the condition holds."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return type(self).__name__[1:] + "()"
+
+
+class _Tested(Constraint):
+    """A constraint with a name, and a test of arrays."""
 
     def __init__(
         self, name: str, test: Callable[[Any], Any], event_dim: int = 0, discrete: bool = False
@@ -30,11 +46,27 @@ class Constraint:
         return self.name
 
 
+class _Independent(Constraint):
+    """A constraint that holds if `base` does for every entry along the last axes."""
+
+    def __init__(self, base: Constraint, axes: int) -> None:
+        self.base_constraint, self.reinterpreted_batch_ndims = base, axes
+        self.event_dim, self.is_discrete = axes + base.event_dim, base.is_discrete
+
+    def check(self, value: Tensor) -> Tensor:
+        """A boolean tensor: True where the condition holds."""
+        ok = self.base_constraint.check(value)
+        return ok.reshape(*ok.shape[: ok.ndim - self.reinterpreted_batch_ndims], -1).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint}, {self.reinterpreted_batch_ndims})"
+
+
 def _bounded(name: str, test: Any, discrete: bool = False, **bounds: float | Tensor) -> Constraint:
     """A constraint whose name shows its bounds. `test` gets x and the bounds as arrays."""
     shown = ", ".join(f"{key}={bound}" for key, bound in bounds.items())
     arrays = [np.asarray(getattr(bound, "array", bound)) for bound in bounds.values()]
-    return Constraint(f"{name}({shown})", lambda x: test(x, *arrays), discrete=discrete)
+    return _Tested(f"{name}({shown})", lambda x: test(x, *arrays), discrete=discrete)
 
 
 def greater_than(lower_bound: float | Tensor) -> Constraint:
@@ -77,7 +109,7 @@ def _integers_from(lower_bound: int) -> Constraint:
 
 def multinomial(upper_bound: int) -> Constraint:
     """Vectors of nonnegative numbers that sum to at most upper_bound."""
-    return Constraint(
+    return _Tested(
         "Multinomial()",
         lambda x: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
         event_dim=1,
@@ -87,14 +119,7 @@ def multinomial(upper_bound: int) -> Constraint:
 
 def independent(base: Constraint, event_dim: int) -> Constraint:
     """A value is valid if every entry along the last event_dim axes satisfies `base`."""
-
-    def test(x: Array) -> Array:
-        ok = base._test(x)
-        return ok.reshape(*ok.shape[: ok.ndim - event_dim], -1).all(-1)
-
-    return Constraint(
-        f"IndependentConstraint({base}, {event_dim})", test, event_dim + base.event_dim
-    )
+    return _Independent(base, event_dim)
 
 
 def dependent_property(
@@ -120,19 +145,19 @@ def _lower_cholesky(x: Array) -> Array:
     return (np.tril(x) == x).all((-2, -1)) & positive
 
 
-real = Constraint("Real()", lambda x: x == x)  # not NaN
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), 1)
+real = _Tested("Real()", lambda x: x == x)  # not NaN
+real_vector = independent(real, 1)
 positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
-boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), discrete=True)
+boolean = _Tested("Boolean()", lambda x: (x == 0) | (x == 1), discrete=True)
 nonnegative_integer, positive_integer = _integers_from(0), _integers_from(1)
-simplex = Constraint(
+simplex = _Tested(
     "Simplex()", lambda x: (x >= 0).all(-1) & (np.abs(x.sum(-1) - 1) < 1e-6), event_dim=1
 )
-one_hot = Constraint(
+one_hot = _Tested(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, discrete=True
 )
 positive_vector = independent(positive, 1)
-positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
-lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)
+positive_definite = _Tested("PositiveDefinite()", _positive_definite, 2)
+lower_cholesky = _Tested("LowerCholesky()", _lower_cholesky, 2)

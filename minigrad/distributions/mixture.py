@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core.errors import broadcastable
-from minigrad.core.tensor import Tensor
-from minigrad.distributions.constraints import Constraint
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.distributions.constraints import Constraint, _Tested
 from minigrad.distributions.discrete import Categorical
 from minigrad.distributions.distribution import Distribution
 
@@ -69,8 +69,9 @@ class MixtureSameFamily(Distribution):
         each = self.component_distribution.support
         if each is None:
             return None
-        test = lambda x: each._test(np.expand_dims(x, -1 - each.event_dim)).all(-1)
-        return Constraint(
+        axis = -1 - each.event_dim  # of the components
+        test = lambda x: each.check(wrap(np.expand_dims(x, axis))).array.all(-1)
+        return _Tested(
             f"MixtureSameFamilyConstraint({each})", test, each.event_dim, each.is_discrete
         )
 

@@ -495,6 +495,39 @@ def test_transforms_may_broadcast_and_change_shapes():
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4)
 
 
+def test_a_constraint_of_ones_own_is_checked():
+    def made(m):
+        d = m.distributions
+
+        class _Odd(d.constraints.Constraint):
+            is_discrete = True
+
+            def check(self, value):
+                return value % 2 == 1
+
+        class Coin(d.Distribution):
+            arg_constraints = {"p": d.constraints.unit_interval}
+            support = _Odd()
+
+            def __init__(self, p):
+                self.p = p
+                super().__init__(p.shape)
+
+            def log_prob(self, value):
+                self._validate_sample(value)
+                return m.where(value == 3, self.p.log(), (1 - self.p).log())
+
+        coins = d.Independent(Coin(m.tensor([0.25, 0.5])), 1)
+        with pytest.raises(ValueError, match="within the support"):
+            coins.log_prob(m.tensor([1, 2]))
+        pairs = d.constraints.independent(Coin.support, 1)
+        shown = [repr(Coin.support), repr(pairs), pairs.event_dim, pairs.is_discrete]
+        both = pairs.check(m.tensor([[1, 3], [1, 2]])).tolist()
+        return shown, both, round(coins.log_prob(m.tensor([1, 3])).item(), 5)
+
+    assert made(minigrad) == made(torch)
+
+
 def test_the_inverse_of_a_transform_is_a_transform_and_axes_of_events_are_those_of_the_domain():
     def made(m):
         d = m.distributions
