@@ -396,12 +396,14 @@ class _Pad(FunctionLayer, of=F.pad):
 
     _shown = ("padding",)
     _renamed = {"pad": "padding"}
-    mode = "constant"
+    axes, mode = 1, "constant"
     padding: Any
 
-    def __init_subclass__(cls, axes: int = 1, mode: str = "constant", **settings: Any) -> None:
+    def __init_subclass__(
+        cls, axes: int | None = None, mode: str | None = None, **settings: Any
+    ) -> None:
         super().__init_subclass__(**settings)
-        cls.axes, cls.mode = axes, mode
+        cls.axes, cls.mode = axes or cls.axes, mode or cls.mode
 
     def _keep(self, *, padding: Any = None, **arguments: Any) -> None:
         super()._keep(padding=each_axis(padding, 2 * self.axes), **arguments)

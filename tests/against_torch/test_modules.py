@@ -107,6 +107,20 @@ def net(m, nn):
 
 
 @story
+def layers_derived_from_paddings(m, nn):
+    class Mirror(nn.ReflectionPad2d):
+        pass
+
+    class Around(nn.CircularPad1d):
+        def forward(self, x):
+            return super().forward(x + 1)
+
+    image = m.arange(16.0).reshape(1, 4, 4)
+    yield Mirror(1)(image), Mirror((1, 0, 0, 1))(image), Around(2)(image)
+    yield repr(Mirror(1)), repr(Around(1))
+
+
+@story
 def names(m, nn):
     model = net(m, nn)
     yield [n for n, _ in model.named_parameters()]
