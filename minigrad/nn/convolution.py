@@ -25,32 +25,34 @@ def each_axis(value: Any, axes: int) -> tuple[int, ...]:
 
 
 class _ConvNd(_Weighted):
-    """The base class of Conv1d and Conv2d."""
+    """The base class of convolutions, with PyTorch's arguments, for programs that derive from it."""
 
     axes: int
-    transposed = False
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Several,
-        stride: Several = 1,
-        padding: Several | str = 0,
-        dilation: Several = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
+        kernel_size: tuple[int, ...],
+        stride: Several,
+        padding: Several | str,
+        dilation: Several,
+        transposed: bool,
+        output_padding: Several,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
         device: DeviceLike = None,
         dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = each_axis(kernel_size, self.axes)
-        self.stride = each_axis(stride, self.axes)
-        self.padding: Any = padding if isinstance(padding, str) else each_axis(padding, self.axes)
-        self.dilation = each_axis(dilation, self.axes)
-        self.output_padding = each_axis(0, self.axes)
+        self.kernel_size = kernel_size
+        self.axes = axes = getattr(type(self), "axes", len(kernel_size))
+        self.stride = each_axis(stride, axes)
+        self.padding: Any = padding if isinstance(padding, str) else each_axis(padding, axes)
+        self.dilation = each_axis(dilation, axes)
+        self.transposed, self.output_padding = transposed, each_axis(output_padding, axes)
         self.padding_mode = padding_mode
         self._check()
         of_bias = (out_channels,) if bias else None
@@ -58,7 +60,9 @@ class _ConvNd(_Weighted):
         self.reset_parameters()
 
     def _weight_shape(self) -> tuple[int, ...]:
-        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
+        channels = self.out_channels, self.in_channels
+        first, second = reversed(channels) if self.transposed else channels
+        return (first, second // self.groups, *self.kernel_size)
 
     def _check(self) -> None:
         if self.groups <= 0:
@@ -76,10 +80,6 @@ class _ConvNd(_Weighted):
             raise ValueError(
                 f"padding_mode must be one of {PADDING_MODES}, but got padding_mode='{self.padding_mode}'"
             )
-
-    def forward(self, input: Tensor) -> Tensor:
-        """(n, in_channels, ...) to (n, out_channels, ...)."""
-        return self._conv_forward(input, self.weight, self.bias)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with another weight, for subclasses that compute theirs from `self.weight`."""
@@ -111,7 +111,32 @@ class _ConvNd(_Weighted):
         )  # fmt: skip
 
 
-class Conv1d(_ConvNd):
+class _Conv(_ConvNd):
+    """The base class of Conv1d and Conv2d."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Several,
+        stride: Several = 1,
+        padding: Several | str = 0,
+        dilation: Several = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, each_axis(kernel_size, self.axes), stride, padding, dilation, False,
+                         0, groups, bias, padding_mode, device, dtype)  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(n, in_channels, ...) to (n, out_channels, ...)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Conv):
     """The convolution of a sequence; see Conv2d.
 
     input     (n, in_channels, l)            or without n
@@ -122,7 +147,7 @@ class Conv1d(_ConvNd):
     axes = 1
 
 
-class Conv2d(_ConvNd):
+class Conv2d(_Conv):
     """z[o, i, j] = bias[o] + sum over c, a, b of weight[o, c, a, b] * x[c, i + a, j + b]
 
     input     (n, in_channels, h, w)         or without n
@@ -152,33 +177,12 @@ class Conv2d(_ConvNd):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """The base class of ConvTranspose1d and ConvTranspose2d."""
+    """The base class of transposed convolutions, with PyTorch's arguments, for programs that derive from it."""
 
-    transposed = True
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Several,
-        stride: Several = 1,
-        padding: Several = 0,
-        output_padding: Several = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Several = 1,
-        padding_mode: str = "zeros",
-        device: DeviceLike = None,
-        dtype: DTypeLike = None,
-    ) -> None:
-        if padding_mode != "zeros":
+    def _check(self) -> None:
+        if self.padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
-                         bias, padding_mode, device, dtype)  # fmt: skip
-        self.output_padding = each_axis(output_padding, self.axes)
-
-    def _weight_shape(self) -> tuple[int, ...]:
-        return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+        super()._check()
 
     def _extra_rows(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
         """The difference between the requested and the smallest possible output size, for each axis."""
@@ -206,6 +210,28 @@ class _ConvTransposeNd(_ConvNd):
             )
         return [n - low for n, low in zip(sizes, least)]
 
+
+class _ConvTranspose(_ConvTransposeNd):
+    """The base class of ConvTranspose1d and ConvTranspose2d."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Several,
+        stride: Several = 1,
+        padding: Several = 0,
+        output_padding: Several = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Several = 1,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, each_axis(kernel_size, self.axes), stride, padding, dilation, True,
+                         output_padding, groups, bias, padding_mode, device, dtype)  # fmt: skip
+
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
         extra = self._extra_rows(input, output_size)
@@ -214,13 +240,13 @@ class _ConvTransposeNd(_ConvNd):
                           self.groups, self.dilation)  # fmt: skip
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTranspose):
     """ConvTranspose2d for sequences: (n, in_channels, l), or without n."""
 
     axes = 1
 
 
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTranspose):
     """The adjoint of Conv2d: each entry, times the kernel, is added to a window of the result.
 
     input     (n, in_channels, h, w)         or without n

@@ -188,10 +188,13 @@ class _InstanceNorm(_NormBase):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
+    def _get_no_batch_dim(self) -> int:
+        return min(self.ndims)
+
     def forward(self, input: Tensor) -> Tensor:
         """(n, num_features, ...) to the same shape."""
         self._check_input_dim(input)
-        batched = input.ndim == max(self.ndims)
+        batched = input.ndim != self._get_no_batch_dim()
         channels = input.shape[int(batched)]
         if channels != self.num_features and self.affine:
             raise ValueError(

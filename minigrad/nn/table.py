@@ -97,7 +97,14 @@ Softmin = layer("Softmin", F.softmin)
 
 
 class _DropoutNd(FunctionLayer, of=None):
+    """The base class of dropout layers."""
+
     _shown = ("p=", "inplace=")
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        self.p, self.inplace = p, inplace
+        self._check()
 
     def _check(self) -> None:
         check_probability(self.p)
@@ -148,6 +155,15 @@ class _Loss(FunctionLayer, of=None):
     _shown = ()
     _not_kept = ("size_average", "reduce")
 
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.reduction = reduction_of(size_average, reduce, reduction)
+
     def _keep(self, *, reduction: str = "mean", **arguments: Any) -> None:
         size_average, reduce = (arguments.pop(name, None) for name in self._not_kept)
         for name in ("weight", "pos_weight"):
@@ -158,6 +174,16 @@ class _Loss(FunctionLayer, of=None):
 
 class _WeightedLoss(_Loss, of=None):
     """The base class of losses with a weight for each class or entry."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
 
 
 class MSELoss(_Loss, of=F.mse_loss, without="weight"):

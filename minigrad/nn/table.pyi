@@ -201,8 +201,10 @@ class Softmin(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class _DropoutNd(FunctionLayer):
-    """"""
-    def __init__(self) -> None: ...
+    """The base class of dropout layers."""
+    p: float
+    inplace: bool
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
 
 class Dropout(_DropoutNd):
     """Each entry set to 0 with probability p, the others divided by 1 - p.
@@ -249,11 +251,18 @@ class Dropout2d(_DropoutNd):
 
 class _Loss(FunctionLayer):
     """The base class of losses. It converts the older arguments to a reduction; weights are buffers."""
-    def __init__(self) -> None: ...
+    size_average: bool | None
+    reduce: bool | None
+    reduction: str
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
 
 class _WeightedLoss(_Loss):
     """The base class of losses with a weight for each class or entry."""
-    def __init__(self) -> None: ...
+    weight: Tensor | None
+    size_average: bool | None
+    reduce: bool | None
+    reduction: str
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
 
 class MSELoss(_Loss):
     """(input - target)**2

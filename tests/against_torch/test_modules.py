@@ -121,6 +121,72 @@ def layers_derived_from_paddings(m, nn):
 
 
 @story
+def layers_derived_from_the_base_classes_of_layers(m, nn):
+    F = nn.functional
+
+    class Scaled(nn.modules.conv._ConvNd):
+        def __init__(self, k):
+            super().__init__(2, 3, (k, k), (1, 1), (0, 0), (1, 1), False, (0, 0), 1, True, "zeros")
+
+        def forward(self, x):
+            return F.conv2d(x, 2 * self.weight, self.bias)
+
+    class Up(nn.modules.conv._ConvTransposeNd):
+        def __init__(self):
+            super().__init__(2, 3, (2,), (2,), (0,), (1,), True, (1,), 1, False, "zeros")
+
+    class Smooth(nn.modules.loss._WeightedLoss):
+        def __init__(self, weight=None, reduction="mean", smoothing=0.0):
+            super().__init__(weight=weight, reduction=reduction)
+            self.smoothing = smoothing
+
+        def forward(self, x, y):
+            return F.cross_entropy(x, y, self.weight, reduction=self.reduction)
+
+    class Squared(nn.modules.loss._Loss):
+        def __init__(self, reduction="sum"):
+            super().__init__(None, None, reduction)
+
+    class Always(nn.modules.dropout._DropoutNd):
+        def forward(self, x):
+            return x * self.p
+
+    class Norm(nn.modules.instancenorm._InstanceNorm):
+        def _check_input_dim(self, x):
+            pass
+
+        def _get_no_batch_dim(self):
+            return 3
+
+    m.manual_seed(0)
+    image = m.arange(32.0).reshape(1, 2, 4, 4)
+    loss = Smooth(m.ones(3), smoothing=0.1)
+    found = [Scaled(2)(image), loss(m.eye(3), m.tensor([0, 1, 2])), Norm(2)(image)]
+    found.append(Always(0.25)(image))
+    yield [(100 * x).round() for x in found]
+    yield [repr(x) for x in (Scaled(2), Up(), loss, Always(), Always(p=0.3, inplace=True))]
+    yield repr(Norm(2))
+    yield Up().weight.shape, Up().transposed, loss.state_dict(), Squared().reduction
+    yield lambda: Always(2.0)
+
+
+@story
+def a_scheduler_that_overrides_how_a_plateau_reduces_the_rate(m, nn):
+    class Told(m.optim.lr_scheduler.ReduceLROnPlateau):
+        epochs = ()
+
+        def _reduce_lr(self, epoch):
+            self.epochs += (epoch,)
+            super()._reduce_lr(epoch)
+
+    optimizer = m.optim.SGD([nn.Parameter(m.ones(1))], lr=1.0)
+    scheduler = Told(optimizer, patience=0, factor=0.5)
+    for _ in range(3):
+        scheduler.step(1.0)
+    yield from (scheduler.epochs, optimizer.param_groups[0]["lr"])
+
+
+@story
 def names(m, nn):
     model = net(m, nn)
     yield [n for n, _ in model.named_parameters()]

@@ -268,7 +268,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce_lr()
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
         self._last_lr = settings(self.optimizer, "lr")
@@ -279,7 +279,7 @@ class ReduceLROnPlateau(LRScheduler):
             return sign * a > sign * best + self.threshold
         return sign * a > sign * best * (1.0 + sign * self.threshold)
 
-    def _reduce_lr(self) -> None:
+    def _reduce_lr(self, epoch: int) -> None:
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
