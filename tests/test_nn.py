@@ -891,3 +891,14 @@ def test_the_huber_loss_is_quadratic_up_to_a_delta_of_1_by_default():
     loss = nn.HuberLoss(reduction="none")
 
     assert loss(minigrad.tensor([0.5, 3.0]), minigrad.zeros(2)).tolist() == [0.125, 2.5]
+
+
+def test_a_conversion_to_double_precision_does_not_call_a_module_s_own_to():
+    class Moved(nn.Linear):
+        def to(self, device):
+            raise AssertionError("called")
+
+    layer = nn.Sequential(Moved(2, 2))
+
+    assert layer.double()[0].weight.dtype == minigrad.float64
+    assert layer[0].half().float().weight.dtype == minigrad.float32

@@ -178,15 +178,15 @@ class Module(Stateful, Called):
 
     def float(self) -> Self:
         """Convert all float parameters and buffers to single precision."""
-        return self.to(dtypes.float32)
+        return Module.to(self, dtypes.float32)
 
     def double(self) -> Self:
         """Convert all float parameters and buffers to double precision."""
-        return self.to(dtypes.float64)
+        return Module.to(self, dtypes.float64)
 
     def half(self) -> Self:
         """Convert all float parameters and buffers to half precision."""
-        return self.to(dtypes.float16)
+        return Module.to(self, dtypes.float16)
 
     def cpu(self) -> Self:
         """The module itself, since it is already on the CPU."""
@@ -194,7 +194,7 @@ class Module(Stateful, Called):
 
     def cuda(self, device: DeviceLike = None) -> Self:
         """Raises RuntimeError: there is no GPU."""
-        return self.to("cuda")
+        return Module.to(self, "cuda")
 
     def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
         """The module itself. In PyTorch, this allocates memory for a module on the device "meta"."""
