@@ -34,8 +34,12 @@ class _List(Module):
                 f"{self._get_name()}.extend should be called with an iterable, but got {type(values).__name__}"
             )
         for value in list(values):
-            self.append(value)
+            self._add(value)
         return self
+
+    def _add(self: Any, value: Any) -> None:
+        """Add an entry in `extend`."""
+        self.append(value)
 
     def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
@@ -182,6 +186,9 @@ class ModuleList(_IndexedModules):
         super().__init__()
         if modules is not None:
             self += modules
+
+    def _add(self, value: Any) -> None:
+        ModuleList.append(self, value)  # not the append that a program's own class may have
 
     def __add__(self, other: Iterable[Any]) -> "ModuleList":
         return ModuleList(chain(self, other))

@@ -184,25 +184,29 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super()._check()
 
-    def _extra_rows(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        kernel_size: Sequence[int],
+        num_spatial_dims: int,
+        dilation: Sequence[int] | None = None,
+    ) -> list[int]:
         """The difference between the requested and the smallest possible output size, for each axis."""
+        axes = num_spatial_dims
         if output_size is None:
-            return self.output_padding
-        sizes = list(output_size)[-self.axes :]
-        if len(output_size) not in (self.axes, input.ndim):
+            return list(self.output_padding)
+        sizes = list(output_size)[-axes:]
+        if len(output_size) not in (axes, input.ndim):
             raise ValueError(
-                f"ConvTranspose{self.axes}D: for {input.ndim}D input, output_size must have {self.axes} or "
+                f"ConvTranspose{axes}D: for {input.ndim}D input, output_size must have {axes} or "
                 f"{input.ndim} elements (got {len(output_size)})"
             )
-        of_axes = (
-            input.shape[-self.axes :],
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.kernel_size,
-        )
+        of_axes = (input.shape[-axes:], stride, padding, dilation or [1] * axes, kernel_size)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(*of_axes)]
-        most = [n + s - 1 for n, s in zip(least, self.stride)]
+        most = [n + s - 1 for n, s in zip(least, stride)]
         if any(not low <= n <= high for low, n, high in zip(least, sizes, most)):
             raise ValueError(
                 f"requested an output size of {sizes}, but valid sizes range from {least} to {most} "
@@ -234,7 +238,8 @@ class _ConvTranspose(_ConvTransposeNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
-        extra = self._extra_rows(input, output_size)
+        extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size,
+                                     self.axes, self.dilation)  # fmt: skip
         transposed = F.conv_transpose1d if self.axes == 1 else F.conv_transpose2d
         return transposed(input, self.weight, self.bias, self.stride, self.padding, extra,
                           self.groups, self.dilation)  # fmt: skip

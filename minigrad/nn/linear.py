@@ -191,6 +191,10 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Initialize the table again."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        """The name by which classes of programs call this in their own reset_parameters."""
         if self.padding_idx is not None:
             with modes.no_grad():
                 self.weight[self.padding_idx].fill_(0)

@@ -46,11 +46,8 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
-        return sharing(cls, data)
-
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        if requires_grad:
-            self.requires_grad_(requires_grad)
+        z: Self = sharing(cls, data)  # all is done here, for classes with other arguments
+        return z.requires_grad_(requires_grad) if requires_grad else z
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         return "Parameter containing:\n" + super().__repr__()
@@ -152,12 +149,8 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
     def __new__(
         cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
     ) -> Self:
-        return sharing(cls, empty(0, dtype=dtype, device=device))
-
-    def __init__(
-        self, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
-    ) -> None:
-        super().__init__(None, requires_grad)
+        z: Self = sharing(cls, empty(0, dtype=dtype, device=device))
+        return z.requires_grad_(requires_grad) if requires_grad else z
 
 
 class Buffer(Tensor):

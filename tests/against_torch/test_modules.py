@@ -187,6 +187,55 @@ def a_scheduler_that_overrides_how_a_plateau_reduces_the_rate(m, nn):
 
 
 @story
+def classes_of_programs_that_call_or_override_what_other_methods_call(m, nn):
+    class Table(nn.Embedding):
+        def reset_parameters(self):
+            nn.init.constant_(self.weight, 0.5)
+            self._fill_padding_idx_with_zero()
+
+    class Halved(nn.ConvTranspose2d):
+        def forward(self, x, output_size=None):
+            settings = self.stride, self.padding, self.kernel_size, 2, self.dilation
+            more = self._output_padding(x, output_size, *settings)
+            arguments = self.bias, self.stride, self.padding, more
+            return nn.functional.conv_transpose2d(x, self.weight / 2, *arguments)
+
+    class Layers(nn.ModuleList):
+        appended = 0
+
+        def append(self, layer):
+            self.appended += 1
+            return super().append(layer)
+
+    class OnManifold(nn.Parameter):
+        def __new__(cls, data, manifold=None, requires_grad=True):
+            p = super().__new__(cls, data, requires_grad)
+            p.manifold = manifold
+            return p
+
+    class Named(nn.Parameter):
+        def __new__(cls, data, name):
+            return super().__new__(cls, data)
+
+        def __init__(self, data, name):
+            super().__init__()
+            self.called = name
+
+    yield Table(3, 2, padding_idx=1).weight
+    up = Halved(1, 1, 3, stride=2, bias=False)
+    nn.init.ones_(up.weight)
+    yield up(m.ones(1, 1, 2, 2)), up(m.ones(1, 1, 2, 2), output_size=[6, 5])
+    layers = Layers([nn.ReLU()])
+    layers.append(nn.Tanh()).extend([nn.ReLU()])
+    layers += [nn.GELU()]
+    yield len(layers), layers.appended
+    p, fixed = OnManifold(m.ones(2), "sphere"), OnManifold(m.ones(2), requires_grad=False)
+    yield p.manifold, p.requires_grad, fixed.manifold, fixed.requires_grad
+    yield Named(m.ones(2), "w").called, Named(m.ones(2), "w").requires_grad
+    yield lambda: Named(m.ones(2))
+
+
+@story
 def names(m, nn):
     model = net(m, nn)
     yield [n for n, _ in model.named_parameters()]
