@@ -149,8 +149,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
     def __new__(
         cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
     ) -> Self:
-        z: Self = sharing(cls, empty(0, dtype=dtype, device=device))
-        return z.requires_grad_(requires_grad) if requires_grad else z
+        return super().__new__(cls, empty(0, dtype=dtype, device=device), requires_grad)
 
 
 class Buffer(Tensor):

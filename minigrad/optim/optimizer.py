@@ -38,9 +38,10 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from minigrad.core.dtypes import dtype, float32, float64, get_default_dtype
 from minigrad.core.errors import warn_user
 from minigrad.core.hooks import RemovableHandle
-from minigrad.core.modes import enable_grad, reports
+from minigrad.core.modes import enable_grad, reports, set_grad_enabled
 from minigrad.core.tensor import Tensor
 from minigrad.methods.arguments import list_of_parameters
 from minigrad.nn.calling import added
@@ -64,14 +65,14 @@ class _Replacement(threading.local):
 replacement = _Replacement()
 
 
-class _Required:
+class _RequiredParameter:
     """The default of a setting that every group must set itself."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required = _Required()
+required = _RequiredParameter()
 
 
 class Optimizer:
@@ -392,6 +393,43 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self._stepping = False
 
     return stepped
+
+
+# ------------------------------------------------------------------------ for published optimizers
+# Many begin as a copy of one of PyTorch's, and import its private helpers.
+
+_params_doc = _foreach_doc = _fused_doc = _capturable_doc = _differentiable_doc = _maximize_doc = ""
+
+
+def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of `step`: without a graph, unless the setting "differentiable" asks for one."""
+
+    @functools.wraps(step)
+    def stepped(self: Optimizer, *args: object, **kwargs: object) -> Any:
+        with set_grad_enabled(self.defaults["differentiable"]):
+            return step(self, *args, **kwargs)
+
+    return stepped
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: object = None) -> Callable[[Any], Any]:
+    return _stack_if_compiling
+
+
+def _stack_if_compiling(steps: Any) -> Any:
+    return steps  # nothing is compiled
+
+
+def _get_value(x: Any) -> Any:
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> dtype:
+    return float64 if get_default_dtype() == float64 and not is_fused else float32
+
+
+def _default_to_fused_or_foreach(*given: object, **settings: object) -> tuple[bool, bool]:
+    return False, False  # a loop over the parameters, as on PyTorch's CPU
 
 
 def _unless_none(given: object, otherwise: object) -> Any:

@@ -3,6 +3,7 @@
 import copy
 import re
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -401,3 +402,35 @@ def test_groups_are_printed_apart():
         return repr(library.optim.SGD(groups, lr=0.1))
 
     assert printed(minigrad) == printed(torch)
+
+
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_an_optimizer_that_begins_as_a_copy_of_one_of_pytorch_s(differentiable):
+    def run(m):
+        of = import_module(f"{m.__name__}.optim.optimizer")
+
+        @of._disable_dynamo_if_unsupported(single_tensor_fn=abs)
+        def descend(p, rate):
+            p.data.add_(p.grad, alpha=-of._get_value(rate))
+
+        class Descent(of.Optimizer):
+            def __init__(self, params, lr=of.required, differentiable=False):
+                super().__init__(params, {"lr": lr, "differentiable": differentiable})
+
+            @of._use_grad_for_differentiable
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    for p in of._stack_if_compiling(group["params"]):
+                        descend(p, m.tensor(group["lr"]))
+                return m.is_grad_enabled()
+
+        w = leaf(m, 1.0, 2.0)
+        optimizer = Descent([w], 0.5, differentiable)
+        (w * w).sum().backward()
+        kinds = (
+            of._default_to_fused_or_foreach([w], differentiable),
+            of._get_scalar_dtype() is m.float32,
+        )
+        return optimizer.step(), m.is_grad_enabled(), w.tolist(), repr(optimizer), kinds
+
+    assert run(minigrad) == run(torch)
