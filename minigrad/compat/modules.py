@@ -70,7 +70,7 @@ PLACES = {
     "autograd.grad_mode": "core.modes",
     "cuda.amp cuda.amp.*": "compat.cuda_amp compat.mixed_precision",
     "cuda.random": "cuda",
-    "distributions.*": "distributions distributions.transformed",
+    "distributions.*": "distributions distributions.transformed distributions.multivariate distributions.utils",
     "functional": ". nn.grad",  # nn.grad has F, which editors import from torch.functional
     "nn._reduction": "nn.functional.arguments",
     "nn.modules": "nn",

@@ -25,6 +25,18 @@ def _from_factor(matrix: Callable[[Tensor], Tensor]) -> lazy_property:
     return lazy_property(compute)
 
 
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """The squared norm of L^-1 x: the squared Mahalanobis distance of x, whose covariance is L L^T, from 0."""
+    n, batch = bx.shape[-1], np.broadcast_shapes(bx.shape[:-1], bL.shape[:-2])
+    columns = bx.unsqueeze(-1).expand(*batch, n, 1)
+    z = solve_triangular(bL.expand(*batch, n, n), columns, upper=False)
+    return z.square().sum((-2, -1))
+
+
 class MultivariateNormal(Distribution):
     """The multivariate normal distribution.
 
@@ -93,21 +105,13 @@ class MultivariateNormal(Distribution):
 
     def _draw(self, shape: Shape) -> Tensor:
         noise = standard_normal(shape, self.loc)
-        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        squares = self._event_shape[0] * math.log(2 * math.pi) + self._mahalanobis(value - self.loc)
+        squares = self._event_shape[0] * math.log(2 * math.pi) + _batch_mahalanobis(
+            self._unbroadcasted_scale_tril, value - self.loc
+        )
         return -0.5 * squares - self._half_log_det()
-
-    def _mahalanobis(self, x: Tensor) -> Tensor:
-        """The squared Mahalanobis distance of loc + x from loc: the squared norm of L^-1 x."""
-        lower = self._unbroadcasted_scale_tril
-        n = max(x.ndim - 1, lower.ndim - 2)
-        columns = x.expand(*(1,) * (n + 1 - x.ndim), *x.shape).unsqueeze(-1)
-        batch = np.broadcast_shapes(columns.shape[:-2], lower.shape[:-2])
-        lower = lower.expand(*batch, *lower.shape[-2:])
-        z = solve_triangular(lower, columns.expand(*batch, *columns.shape[-2:]), upper=False)
-        return z.square().sum((-2, -1))
 
     def _half_log_det(self) -> Tensor:
         return self._unbroadcasted_scale_tril.diagonal(0, -2, -1).log().sum(-1)
@@ -130,7 +134,9 @@ class MultivariateNormal(Distribution):
         relative = solve_triangular(
             q._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril, upper=False
         )
-        squares = relative.square().sum((-2, -1)) + q._mahalanobis(q.loc - self.loc)
+        squares = relative.square().sum((-2, -1)) + _batch_mahalanobis(
+            q._unbroadcasted_scale_tril, q.loc - self.loc
+        )
         return q._half_log_det() - self._half_log_det() + 0.5 * (squares - self.event_shape[0])
 
 

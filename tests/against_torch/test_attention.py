@@ -259,3 +259,16 @@ def test_wrong_parameters_of_attention_are_refused(changes):
         return m.nn.functional.multi_head_attention_forward(x, x, x, **given)
 
     check_error(case, draw(5, 2, 4), draw(12, 4))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_projections_of_programs_that_compute_attention_themselves(same):
+    def run(m):
+        x, weight = m.arange(8.0).reshape(2, 1, 4), m.arange(48.0).reshape(12, 4)
+        given = (x, x, x) if same else (x, x + 1, x * 2)
+        with_bias = m.nn.functional._in_projection_packed(*given, weight, m.arange(12.0))
+        return [
+            t.tolist() for t in (*with_bias, *m.nn.functional._in_projection_packed(*given, weight))
+        ]
+
+    assert run(minigrad) == run(torch)

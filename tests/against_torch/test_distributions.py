@@ -1,6 +1,7 @@
 """Distributions: the same draws, densities, entropies, divergences and gradients as PyTorch's."""
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -656,3 +657,23 @@ def ambiguous(m, really):
     if not really:
         d.register_kl(Left, Right)(lambda p, q: 3)
     assert d.kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0)) == (1 if really else 3)
+
+
+@pytest.mark.parametrize(
+    "batches", [((), ()), ((3,), ()), ((4, 3), (3,)), ((2, 1), (2, 3)), ((), (2,))]
+)
+def test_private_helpers_that_programs_import(batches):
+    def run(m):
+        of = import_module(f"{m.__name__}.distributions.multivariate_normal")
+        scale = m.eye(2) + m.tensor([[0.0, 0.0], [0.5, 1.0]])
+        x, lower = m.ones(*batches[0], 2), scale.expand(*batches[1], 2, 2)
+        product = of._batch_mv(lower, x)
+        # PyTorch's takes no x with fewer axes than the matrix.
+        squares = of._batch_mahalanobis(lower, x.expand(product.shape))
+        return (
+            product.tolist(),
+            squares.tolist(),
+            tuple(of._standard_normal((2, 3), m.float32, "cpu").shape),
+        )
+
+    assert run(minigrad) == run(torch)

@@ -14,6 +14,7 @@ from minigrad.methods.arguments import takes_tensors as _takes_tensors
 from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.attention import _canonical_mask as _canonical_mask
+from minigrad.nn.functional.attention import _in_projection_packed as _in_projection_packed
 from minigrad.nn.functional.attention import _none_or_dtype as _none_or_dtype
 from minigrad.nn.functional.classification import *
 from minigrad.nn.functional.convolution import *

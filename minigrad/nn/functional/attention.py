@@ -194,6 +194,13 @@ def _projected(
     return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]  # type: ignore[arg-type]
 
 
+def _in_projection_packed(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None
+) -> Sequence[Tensor]:
+    """q, k and v for programs that compute attention themselves: PyTorch's private name."""
+    return _projected((q, k, v), q is k and k is v, w, b)
+
+
 def _replaced(x: Tensor, static: Tensor | None, name: str, zeros: bool) -> Tensor:
     """The given keys or values (n * heads, s, d) in place of the computed ones (n, heads, s, d).
 
