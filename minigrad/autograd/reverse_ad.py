@@ -118,7 +118,7 @@ def grad(
         accumulate=False,
     )
     run_task(task)
-    grads = _captured(task, nodes, allow_unused or materialize_grads)
+    grads = _captured(task, nodes, xs, allow_unused or materialize_grads)
     return tuple(_with_zeros(grads, xs, create_graph) if materialize_grads else grads)
 
 
@@ -190,8 +190,19 @@ def _nodes_of(
     return [root_of(x) for x in xs]
 
 
+def _are_constant_in(roots: Sequence[AnyNode], x: AnyNode) -> bool:
+    """Do the roots depend on x, but only where their derivative is zero? See `constant_in` in core/plan.py."""
+    found, queue = set(), list(roots)
+    while queue:
+        node = queue.pop()
+        if node not in found:
+            found.add(node)
+            queue += [*node.edges, *filter(None, [getattr(node, "constant_in", None)])]
+    return x in found
+
+
 def _captured(
-    task: GraphTask, nodes: Sequence[AnyNode], allow_unused: bool | None
+    task: GraphTask, nodes: Sequence[AnyNode], xs: Sequence[Any], allow_unused: bool | None
 ) -> list[Tensor | None]:
     """The gradients that a pass computed for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
@@ -206,6 +217,8 @@ def _captured(
             g = g if g.is_sparse else g.contiguous()
         elif g is not None:
             g = wrap(np.array(g, order="C"))
+        elif isinstance(xs[k], Tensor) and _are_constant_in(task.roots, node):
+            g = like_of(xs[k]).zeros().requires_grad_(task.create_graph)
         elif not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "

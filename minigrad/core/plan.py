@@ -109,6 +109,8 @@ class Plan:
             reads = self.op.rules[name].reads
             arguments = ["g", *(str(k) if r == "k" else arrays.get(r, r) for r in reads)]
             term = f"rule_{name}({', '.join(arguments)})"
+            if self.op.piecewise and not raw:
+                term = f"constant_in({term}, node)"
             if self.fitted:
                 like = f"xs_like[{k}]" if self.op.variadic else f"{name}_like"
                 body += [
@@ -122,7 +124,7 @@ class Plan:
 
     def _compile(self, source: str, on: str) -> Callable[..., Any]:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
-        scope |= {"fit": fit, "result_of": make.result_of}
+        scope |= {"fit": fit, "result_of": make.result_of, "constant_in": constant_in}
         wanted = [name for (_, name), kept in zip(self.wanted, self.kept) if kept]
         to = ", ".join(dict.fromkeys(wanted))
         label = f"{self.op.name} backward to {to}{', fitted' * self.fitted}, on {on}"
@@ -225,6 +227,16 @@ def fit(d: Any, like: Like) -> Any:
     if d.shape != shape:
         d = sum_to(d, shape)
     return d if d.dtype is dtype or d.dtype == dtype else d.astype(dtype)
+
+
+def constant_in(d: Tensor, node: Node) -> Tensor:
+    """A gradient that does not change with the input of a piecewise linear op: its node remembers the op's node.
+
+    `autograd.grad` then gives zeros for this input, as PyTorch does, and no error that it was not used.
+    """
+    if isinstance(d.node, Node):
+        d.node.constant_in = node
+    return d
 
 
 def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any]) -> Any:

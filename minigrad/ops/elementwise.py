@@ -391,6 +391,7 @@ def relu(x, *, out=None):
 
 
 relu.vjp(x=lambda g, z: keep(g, z != (ZERO[z.dtype] if isinstance(z, np.ndarray) else 0)))
+relu.piecewise = True
 
 
 # ----------------------------------------------- sign and comparisons: derivative 0 or none

@@ -222,6 +222,7 @@ def threshold(x, *, threshold, value, out=None):
 
 
 threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
+leaky_relu.piecewise = hardtanh.piecewise = threshold.piecewise = True
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding

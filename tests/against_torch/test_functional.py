@@ -203,3 +203,30 @@ def test_embedding_shortens_long_rows_as_in_pytorch(rows, norm):
 
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kink",
+    [
+        "F.relu(h)",
+        "F.leaky_relu(h)",
+        "F.relu6(h)",
+        "F.threshold(h, 0.0, 0.0)",
+        "F.max_pool1d(h[None], 2)[0]",
+        "h.clamp(0, 1)",
+    ],
+)
+def test_the_second_derivative_of_a_piecewise_linear_network_is_zero_or_unused_as_there(kink):
+    def second(m):
+        layer, x = m.nn.Linear(3, 4), m.ones(5, 3, requires_grad=True)
+        z = eval(kink, {"F": m.nn.functional, "h": layer(x)})
+        z = z @ m.ones(z.shape[1], requires_grad=True)
+        (first,) = m.autograd.grad(z.sum(), x, create_graph=True)
+        unused = m.autograd.grad(first.sum(), x, allow_unused=True, retain_graph=True)[0] is None
+        try:
+            (g,) = m.autograd.grad(first.sum(), x)
+        except RuntimeError as error:
+            return unused, str(error)[:60]
+        return unused, g.shape, g.abs().sum().item()
+
+    assert second(minigrad) == second(torch)
