@@ -324,7 +324,7 @@ def memory_error(name: str, shapes: Sequence[tuple[int, ...]], error: Exception)
         and len(shapes[0]) != len(shapes[1])
         and math.prod(shapes[0]) == math.prod(shapes[1])
     ):
-        message += " Every entry of one was broadcast with every entry of the other. To fix it, give both one shape."
+        message += " Each entry of one was broadcast with each entry of the other. To fix it, give both the same shape."
     return OutOfMemory(message)
 
 
