@@ -83,7 +83,9 @@ def _adds_rows(x: Array, axis: Dim) -> bool:
 
 
 def _number_along(shape: Shape, axes: Several) -> int:
-    return math.prod([shape[k] for k in axes]) if isinstance(axes, (tuple, list)) else shape[axes]  # type: ignore[index]
+    if not isinstance(axes, (tuple, list)):
+        return shape[axes]  # type: ignore[index]
+    return shape[axes[0]] if len(axes) == 1 else math.prod([shape[k] for k in axes])
 
 
 @lru_cache(maxsize=1024)
