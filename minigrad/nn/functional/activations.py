@@ -61,7 +61,11 @@ def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
     source = f"def {name}({', '.join(['input', *head, *['inplace=False'] * inplace])}):\n"
     if op in CHECKS:
         source += f"    check({', '.join(public)})\n"
-    source += f"    return applied({', '.join([f'ops.{op.name}', 'input', flag, *passed])})\n"
+    if flag != "True":  # the usual case, with one call less
+        source += "    if not inplace: " if inplace else "    "
+        source += f"return ops.{op.name}.apply({', '.join(['input', *passed])})\n"
+    if flag != "False":
+        source += f"    return applied({', '.join([f'ops.{op.name}', 'input', flag, *passed])})\n"
     scope: dict[str, Any] = {
         "applied": applied,
         "check": CHECKS.get(op),
