@@ -230,3 +230,24 @@ def test_the_second_derivative_of_a_piecewise_linear_network_is_zero_or_unused_a
         return unused, g.shape, g.abs().sum().item()
 
     assert second(minigrad) == second(torch)
+
+
+def test_an_input_whose_gradient_is_none_was_not_used():
+    def gradients(m):
+        class OfSecond(m.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                return x * y
+
+            @staticmethod
+            def backward(ctx, g):
+                return None, g * 2
+
+        x, y = (m.ones(3, requires_grad=True) for _ in range(2))
+        z = OfSecond.apply(x.relu(), y).sum()
+        found = m.autograd.grad(z, [x, y], allow_unused=True, retain_graph=True)
+        with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+            m.autograd.grad(z, x)
+        return [g if g is None else g.tolist() for g in found]
+
+    assert gradients(minigrad) == gradients(torch) == [None, [2.0, 2.0, 2.0]]
