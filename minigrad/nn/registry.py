@@ -100,7 +100,9 @@ class Registry:
         elif kind is not None:
             self._reassign_registered(name, kind, value)
         elif isinstance(value, Buffer):
-            self.register_buffer(name, value, *[] if value.persistent else [False])
+            # a program's own register_buffer may not know `persistent`
+            settings = {} if value.persistent else {"persistent": False}
+            self.register_buffer(name, value, **settings)
         else:
             object.__setattr__(self, name, value)
 

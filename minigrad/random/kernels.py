@@ -261,7 +261,7 @@ def integers(
     Small remainders are slightly more likely, by one part in 2**32 / (high - low). Ranges of 2**28
     or more integers use two words.
     """
-    high = _largest(dtype) + 1 if high is None else high
+    high = largest_exact(dtype) + 1 if high is None else high
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -303,11 +303,11 @@ def _without_rounding(dtype: Dtype, low: int, high: int) -> tuple[int, int]:
 @drawn
 def any_integers(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Random integers from 0 to n, the largest n such that the dtype represents 0..n exactly."""
-    count = _largest(dtype) + 1
+    count = largest_exact(dtype) + 1
     return remainders(shape, count, dtype.itemsize == 8, 0, generator).astype(dtype, copy=False)
 
 
-def _largest(dtype: Dtype) -> int:
+def largest_exact(dtype: Dtype) -> int:
     """The largest n such that the dtype represents 0..n exactly."""
     if dtype.kind == "f":
         return 2 ** (int(np.finfo(dtype).nmant) + 1)

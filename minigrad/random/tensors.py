@@ -103,8 +103,8 @@ def randperm(
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
     if dtype is not None:
         dtypes.check_range(n - 1, d)
-        if d.kind == "f" and n - 1 > 1 << (np.finfo(d).nmant + 1):
-            most = (1 << (np.finfo(d).nmant + 1)) + 1
+        most = kernels.largest_exact(d) + 1
+        if d.kind == "f" and n > most:
             raise RuntimeError(f"n cannot be greater than {most} for {dtypes.torch_name(d)} type.")
     return finish(kernels.permutation(n, generator).astype(d, copy=False), requires_grad)
 
