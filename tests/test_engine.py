@@ -278,6 +278,14 @@ def test_gradients_of_non_leaves_are_kept_on_request_only(example):
         assert z.grad is None
 
 
+def test_a_gradient_with_a_history_in_grad_is_warned_of():
+    x = minigrad.tensor(3.0, requires_grad=True)
+    with pytest.warns(UserWarning, match="will create a reference cycle") as said:
+        (x * x).backward(create_graph=True)
+
+    assert said[0].filename == __file__ and x.grad.requires_grad
+
+
 def test_a_borrowed_gradient_is_copied_before_it_becomes_grad():
     x1 = minigrad.tensor([1.0], requires_grad=True)
     x2 = minigrad.tensor([1.0], requires_grad=True)

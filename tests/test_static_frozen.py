@@ -8,6 +8,8 @@ import minigrad.nn.functional as F
 from minigrad import static
 from minigrad.static import ProgramError
 
+pytestmark = pytest.mark.filterwarnings("ignore:To copy construct from a tensor")  # new_tensor
+
 T = minigrad.tensor
 V = [1.0, 2.0, 3.0, 4.0]
 M = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]

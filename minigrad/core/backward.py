@@ -19,7 +19,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
 from minigrad.core.engines import engine_named
-from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at
+from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at, warn_user
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor, make
@@ -66,6 +66,11 @@ def run_backward(
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
         retain_graph = create_graph
+    if create_graph:
+        warn_user(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. To fix it, use autograd.grad, or set .grad to None after use."
+        )
     nodes = None
     if inputs is not None:
         wanted = [inputs] if isinstance(inputs, make.Tensor | GradientEdge) else list(inputs)

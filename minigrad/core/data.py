@@ -85,6 +85,15 @@ def warn_of_gradient(x: Any) -> None:
         )
 
 
+def warn_of_tensor(data: object, call: str) -> None:
+    """Warn if the data of a new tensor are a tensor: only its values are used."""
+    if isinstance(data, make.Tensor):
+        warn_user(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            f"sourceTensor.detach().clone().requires_grad_(True), rather than {call}(sourceTensor)."
+        )
+
+
 PLAIN = frozenset([bool, int, float, complex])
 
 

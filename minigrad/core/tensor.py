@@ -23,7 +23,7 @@ import numpy as np
 
 from minigrad.core import dtypes, modes
 from minigrad.core.backward import keep_gradient, run_backward
-from minigrad.core.data import as_array, sized_or_filled
+from minigrad.core.data import as_array, sized_or_filled, warn_of_tensor
 from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dispatch import apply, computed, write
 from minigrad.core.dtypes import DTypeLike
@@ -239,6 +239,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         tensor([1., 2.])
         """
         check_device(device)
+        warn_of_tensor(data, "tensor.new_tensor")
         dtype = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         of_tensor = hasattr(data, "__apply_op__")  # a Tensor, or a Slot of a program
         array = data.detach().array if of_tensor else as_array(data, dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.data import as_array, usable
+from minigrad.core.data import as_array, usable, warn_of_tensor
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
@@ -50,11 +50,7 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
             [3., 4.]], requires_grad=True)
     """
     check_device(device)
-    if isinstance(data, Tensor):
-        warn_user(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
-        )
+    warn_of_tensor(data, "torch.tensor")
     array = as_array(data, dtype)
     if array.ndim == 0:
         array = array[()]  # a NumPy scalar: NumPy is ten times faster with scalars than with 0-d arrays
