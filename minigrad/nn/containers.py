@@ -125,8 +125,9 @@ class Sequential(_IndexedModules):
 
     def forward(self, input: Any) -> Any:
         """The input of the first module to the result of the last."""
-        for _, module in self._own_named(MODULE):
-            input = module(input)
+        for name, kind in self._registered_kinds.items():
+            if kind == MODULE:
+                input = self._registered(name)(input)
         return input
 
     def _subset(self, named: list[tuple[str, Any]]) -> Self:

@@ -176,7 +176,8 @@ def a_loss(size_average_before: str = "reduce", node: str = "") -> Callable[[Los
         head = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in own]
         source = (
             f"def {name}({', '.join(head)}):\n"
-            "    reduction = reduction_of(size_average, reduce, reduction)\n"
+            "    if size_average is not None or reduce is not None:\n"
+            "        reduction = reduction_of(size_average, reduce, reduction)\n"
             f"    return {f'named({loss}, {node!r})' if node else loss}\n"
         )
         scope = {"compute": compute, "named": named, "reduced_by": reduced_by}
@@ -196,11 +197,9 @@ def reduced_by(z: Tensor, reduction: str) -> Tensor:
 
 def checked(reduction: str) -> str:
     """The reduction, after checking that it is a valid one. Otherwise raises ValueError."""
-    if reduction == "elementwise_mean":
-        warn_user(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
-        )
-        return "mean"
-    if reduction not in ("mean", "sum", "none"):
+    if reduction in ("mean", "sum", "none"):
+        return reduction
+    if reduction != "elementwise_mean":
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return reduction
+    warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+    return "mean"
