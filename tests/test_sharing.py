@@ -106,6 +106,16 @@ def test_an_ordinary_pickle_holds_the_values():
     assert y.tolist() == [1.0, 2.0] and y.requires_grad and not y.is_shared()
 
 
+def test_a_pickle_holds_the_attributes_that_a_program_has_set():
+    m = minigrad.nn.Linear(1, 1)
+    m.weight.tag, m.x = "frozen", minigrad.ones(1)
+    m.x.tag = [1]
+
+    n = pickle.loads(pickle.dumps(m))
+
+    assert n.weight.tag == "frozen" and n.x.tag == [1] and n.x.tag is not m.x.tag
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
 def test_shared_memory_is_given_back():
     def open_files():

@@ -552,9 +552,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         return z
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """For pickle: the values, and whether a gradient is required; not the history."""
+        """For pickle: the values, whether a gradient is required, and attributes; not the history."""
         cls = Tensor if isinstance(self, View) else type(self)
-        return _unpickled, (cls, self.array, self.requires_grad)
+        attributes = self.__dict__ if self.is_leaf else None
+        return _unpickled, (cls, self.array, self.requires_grad), attributes or None
 
     # ------------------------------------------------------------------ operations
 

@@ -61,8 +61,8 @@ class Parameter(Tensor):
         return z
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """For pickle: the values and requires_grad. The gradient is not included."""
-        return _parameter, (type(self), self.array, self.requires_grad)
+        """For pickle: the values, requires_grad, and attributes. The gradient is not included."""
+        return _parameter, (type(self), self.array, self.requires_grad), self.__dict__ or None
 
 
 REMADE["Parameter"] = Parameter  # for load
