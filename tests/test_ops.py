@@ -309,6 +309,7 @@ NO_METHOD = {
     "positive",
     "cat",
     "stack",
+    "constant_in",
     "put_zeros",
     "put_along",
     "unfold_backward",

@@ -9,7 +9,6 @@ from minigrad.core.backward import GradientEdge, root_gradient, root_of, run_bac
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import AutogradError, NoGradient, ShapeError, warn_user
 from minigrad.core.modes import state
-from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
@@ -191,18 +190,11 @@ def _nodes_of(
     return [root_of(x) for x in xs]
 
 
-def _with_zero_derivative(roots: Sequence[AnyNode]) -> set[AnyNode]:
-    """The nodes that the roots depend on with a derivative of zero. See `constant_in` in core/plan.py."""
-    links = [getattr(node, "constant_in", None) for node in reachable(roots)]
-    return set(reachable([node for node in links if node is not None]))
-
-
 def _captured(
     task: GraphTask, nodes: Sequence[AnyNode], xs: Sequence[Any], allow_unused: bool | None
 ) -> list[Tensor | None]:
     """The gradients that a pass computed for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
-    constant: set[AnyNode] | None = None  # only needed if an input got no gradient
     for k, node in enumerate(nodes):
         if node in found:
             continue
@@ -214,15 +206,10 @@ def _captured(
             g = g if g.is_sparse else g.contiguous()
         elif g is not None:
             g = wrap(np.array(g, order="C"))
-        else:
-            if constant is None:
-                constant = _with_zero_derivative(task.roots)
-            if node in constant and isinstance(xs[k], Tensor):
-                g = like_of(xs[k]).zeros().requires_grad_(task.create_graph)
-            elif not allow_unused:
-                raise NoGradient(
-                    f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
-                    "Set allow_unused=True if this is the desired behavior."
-                )
+        elif not allow_unused:
+            raise NoGradient(
+                f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
         found[node] = g
     return [found[node] for node in nodes]

@@ -70,7 +70,6 @@ class Node(Hookable):
     versions: dict[str, int] | None = None  # the version of each saved tensor, if lines are traced
     wrote = False  # was the result written to the first operand?
     reflected = False  # was it 2 * x or 2 - x? PyTorch shows x first
-    constant_in: "Node | None" = None  # see the function of this name in plan.py
 
     def __init__(
         self,

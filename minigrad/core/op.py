@@ -33,7 +33,7 @@ itself (a Tensor, or a Slot of a program being recorded), the op calls that argu
 `__apply_op__` instead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -92,7 +92,7 @@ class Op:
     view        may the result share memory with the first operand?
     exact       do the rules themselves return gradients with the inputs' shapes?
     into        into(g, node, pending, sums) adds the gradient to the engine's sum for x, and returns whether it did
-    piecewise   is it linear but for kinks (relu)? Its second derivative is then zero; others have none
+    piecewise   the inputs in which the op is linear but for kinks (relu), each with the name of the gradient's node
     refuses     the kinds of dtype that the op does not support: "b" or "biu"
     casts       is the second operand converted to the first one's dtype (copy_)?
     derived     the settings that follow from the operands and from other settings; pictures leave them out
@@ -103,7 +103,7 @@ class Op:
     """
 
     into: Callable[..., bool] | None = None
-    piecewise = False
+    piecewise: Mapping[str, str] = {}
     tangent: Rule | None = None
 
     def __init__(

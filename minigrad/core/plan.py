@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import FRESH, Tensor, make
 from minigrad.core.node import Node, node_type_of
-from minigrad.core.op import Op
+from minigrad.core.op import REGISTRY, Op
 from minigrad.core.shapes import Array, Shape, sum_to
 
 
@@ -109,8 +110,9 @@ class Plan:
             reads = self.op.rules[name].reads
             arguments = ["g", *(str(k) if r == "k" else arrays.get(r, r) for r in reads)]
             term = f"rule_{name}({', '.join(arguments)})"
-            if self.op.piecewise and not raw:
-                term = f"constant_in({term}, node)"
+            if name in self.op.piecewise and not raw:
+                edge = self.wanted.index((k, name))
+                term = f"constant_in({term}, node.edges[{edge}], {self.op.piecewise[name]!r})"
             if self.fitted:
                 like = f"xs_like[{k}]" if self.op.variadic else f"{name}_like"
                 body += [
@@ -229,14 +231,19 @@ def fit(d: Any, like: Like) -> Any:
     return d if d.dtype is dtype or d.dtype == dtype else d.astype(dtype)
 
 
-def constant_in(d: Tensor, node: Node) -> Tensor:
-    """A gradient that does not change with the input of a piecewise linear op: its node remembers the op's node.
+def constant_in(d: Tensor, edge: Any, node_name: str) -> Tensor:
+    """The gradient of a piecewise linear op, recorded as a function of the op's input, with a derivative of zero.
 
-    `autograd.grad` then gives zeros for this input, as PyTorch does, and no error that it was not used.
+    As in PyTorch, the second derivative is then zeros, and not an error that the input was not used.
+
+    edge        the op's edge to the input
+    node_name   the name of the node that is recorded
     """
-    if isinstance(d.node, Node):
-        d.node.constant_in = node
-    return d
+    if not modes.state.recording:
+        return d
+    x = make.tensor(d.array, FRESH, edge)  # has the shape and the history of the input
+    z: Tensor = REGISTRY["constant_in"].apply(d, x, node_name=node_name)
+    return z
 
 
 def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -391,7 +391,20 @@ def relu(x, *, out=None):
 
 
 relu.vjp(x=lambda g, z: keep(g, z != (ZERO[z.dtype] if isinstance(z, np.ndarray) else 0)))
-relu.piecewise = True
+relu.piecewise = {"x": "ThresholdBackwardBackward0"}
+
+
+@general(exact=True, as_computed=True, node=lambda node_name: node_name)
+def constant_in(d, x, *, node_name):
+    """z = d        dz/dd = 1        dz/dx = 0
+
+    Here d is the gradient of a piecewise linear op with the input x: it does not change with x, but for jumps. See
+    `constant_in` in core/plan.py.
+    """
+    return d
+
+
+constant_in.vjp(d=lambda g: g, x=lambda g: np.zeros_like(g)).jvp(lambda d_dot: d_dot)
 
 
 # ----------------------------------------------- sign and comparisons: derivative 0 or none

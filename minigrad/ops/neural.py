@@ -222,7 +222,9 @@ def threshold(x, *, threshold, value, out=None):
 
 
 threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
-leaky_relu.piecewise = hardtanh.piecewise = threshold.piecewise = True
+leaky_relu.piecewise = {"x": "LeakyReluBackwardBackward0"}
+hardtanh.piecewise = {"x": "HardtanhBackwardBackward0"}
+threshold.piecewise = {"x": "ThresholdBackwardBackward0"}
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding

@@ -100,6 +100,7 @@ SPELLINGS: dict[str, Any] = {
     # arrangement
     "reshape": lambda m, x, shape: m.reshape(x, shape),
     "view": lambda m, x, shape: x.view(shape),
+    "constant_in": lambda m, d, x, node_name: d + x.detach() - x.detach(),
     "unsafe_view": lambda m, x, shape: x.reshape(shape),
     "permute": lambda m, x, dims: m.permute(x, dims),
     "transpose": lambda m, x, dim0, dim1: m.transpose(x, dim0, dim1),

@@ -232,6 +232,36 @@ def test_the_second_derivative_of_a_piecewise_linear_network_is_zero_or_unused_a
     assert second(minigrad) == second(torch)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    "kink",
+    [
+        "F.relu(x)",
+        "F.leaky_relu(x)",
+        "F.hardtanh(x)",
+        "F.threshold(x, 0.0, 0.0)",
+        "F.max_pool1d(x[None], 2)",
+    ],
+)
+def test_the_second_derivative_of_a_piecewise_linear_function_itself_is_zero_as_there(kink):
+    def derivatives(m):
+        f = lambda x: eval(kink, {"F": m.nn.functional, "x": x}).sum()
+        x = m.tensor([1.0, -2.0, 0.5, 0.75], requires_grad=True)
+        (first,) = m.autograd.grad(f(x), x, create_graph=True)
+        name = type(first.grad_fn).__name__ if "pool" not in kink else "SqueezeBackward1 there"
+        first.sum().backward(retain_graph=True)
+        hessian = m.autograd.functional.hessian(f, x.detach(), strict=True)
+        return (
+            first.tolist(),
+            name,
+            x.grad.tolist(),
+            hessian.tolist(),
+            m.func.hessian(f)(x.detach()).tolist(),
+        )
+
+    assert derivatives(minigrad) == derivatives(torch)
+
+
 def test_an_input_whose_gradient_is_none_was_not_used():
     def gradients(m):
         class OfSecond(m.autograd.Function):
