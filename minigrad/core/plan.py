@@ -112,7 +112,7 @@ class Plan:
             term = f"rule_{name}({', '.join(arguments)})"
             if name in self.op.piecewise and not raw:
                 edge = self.wanted.index((k, name))
-                term = f"constant_in({term}, node.edges[{edge}], {self.op.piecewise[name]!r})"
+                term = f"as_constant({term}, node.edges[{edge}], {self.op.piecewise[name]!r})"
             if self.fitted:
                 like = f"xs_like[{k}]" if self.op.variadic else f"{name}_like"
                 body += [
@@ -126,7 +126,7 @@ class Plan:
 
     def _compile(self, source: str, on: str) -> Callable[..., Any]:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
-        scope |= {"fit": fit, "result_of": make.result_of, "constant_in": constant_in}
+        scope |= {"fit": fit, "result_of": make.result_of, "as_constant": as_constant}
         wanted = [name for (_, name), kept in zip(self.wanted, self.kept) if kept]
         to = ", ".join(dict.fromkeys(wanted))
         label = f"{self.op.name} backward to {to}{', fitted' * self.fitted}, on {on}"
@@ -231,7 +231,7 @@ def fit(d: Any, like: Like) -> Any:
     return d if d.dtype is dtype or d.dtype == dtype else d.astype(dtype)
 
 
-def constant_in(d: Tensor, edge: Any, node_name: str) -> Tensor:
+def as_constant(d: Tensor, edge: Any, node_name: str) -> Tensor:
     """The gradient of a piecewise linear op, recorded as a function of the op's input, with a derivative of zero.
 
     As in PyTorch, the second derivative is then zeros, and not an error that the input was not used.

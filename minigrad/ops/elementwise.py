@@ -399,7 +399,7 @@ def constant_in(d, x, *, node_name):
     """z = d        dz/dd = 1        dz/dx = 0
 
     Here d is the gradient of a piecewise linear op with the input x: it does not change with x, but for jumps. See
-    `constant_in` in core/plan.py.
+    `as_constant` in core/plan.py.
     """
     return d
 
