@@ -289,6 +289,8 @@ sample(ops.cat, normal(2, 3), normal(0, 3, seed=1), axis=0)
 sample(ops.stack, normal(2, 3), normal(2, 3, seed=1), axis=1)
 
 sample(ops.view, normal(2, 3, 4), shape=(4, -1))
+sample(ops.logit, np.array([0.1, 0.4, 0.95]))
+sample(ops.logit, np.array([0.1, 0.4, 0.95]), eps=0.02)
 sample(ops.constant_in, normal(2, 3), normal(2, 3), node_name="ThresholdBackwardBackward0")
 sample(ops.unsafe_view, normal(2, 3, 4), shape=(4, -1))
 sample(ops.view, normal(), shape=(1, 1))

@@ -104,9 +104,7 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([0.0, 0.5, 1.0]).logit()
         tensor([-inf, 0., inf])
         """
-        x = self / 1 if self.dtype.kind in "biu" else self
-        x = x if eps is None else x.clamp(eps, 1 - eps)
-        return named((x / (1 - x)).log(), "LogitBackward0")
+        return ops.logit.apply(self, eps=eps)
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.

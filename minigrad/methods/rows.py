@@ -40,12 +40,12 @@ OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "g
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 # x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
 APPLIED = """
-    add addcdiv addcmul clamp clamp_max clamp_min deg2rad index_add index_copy index_fill index_put lerp polygamma pow
+    add addcdiv addcmul clamp clamp_max clamp_min deg2rad index_add index_copy index_fill index_put lerp logit polygamma pow
     rad2deg round scatter scatter_add squeeze sub swapaxes t transpose tril triu unsqueeze
 """
 # x.frac_() copies the result of x.frac() into x. If the rule reads x (COPIED_FROM_A_CLONE), f runs on a copy of x.
 COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter put"
-COPIED_FROM_A_CLONE = "copysign index_reduce ldexp logit mvlgamma nan_to_num renorm scatter_reduce"
+COPIED_FROM_A_CLONE = "copysign index_reduce ldexp mvlgamma nan_to_num renorm scatter_reduce"
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",

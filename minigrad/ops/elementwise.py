@@ -378,6 +378,25 @@ def sigmoid(x, *, out=None):
 sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))
 
 
+@elementwise(result="float")
+def logit(x, *, eps=None, out=None):
+    """z = log(x / (1 - x))        dz/dx = 1 / (x * (1 - x))
+
+    The inverse of sigmoid, for x between 0 and 1; elsewhere z and dz/dx are NaN. With eps, x is first clamped to
+    [eps, 1 - eps], and dz/dx is 0 where that changes x.
+    """
+    x = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(x / (1 - x), out=out)
+
+
+def _logit_dx(g, x, eps):
+    low, elsewhere = (0, np.nan) if eps is None else (eps, 0)
+    return np.where((x < low) | (x > 1 - low), g * elsewhere, g / (x * (1 - x)))
+
+
+logit.vjp(x=_logit_dx)
+
+
 @elementwise(refuses="bc")
 def relu(x, *, out=None):
     """z = maximum(x, 0)        dz/dx = z != 0

@@ -102,5 +102,10 @@ def test_the_slope_of_an_entropy_is_infinite_at_zero_and_unknown_below():
     check(lambda m, x: m.special.entr(x), np.array([0.0, 0.5, -1.0, 2.0]), order=1)
 
 
+@pytest.mark.parametrize("eps", [None, 0.1])
+def test_outside_of_its_interval_logit_has_no_slope_and_at_the_ends_an_infinite_one(eps):
+    check(lambda m, x: m.logit(x, eps=eps), np.array([-0.5, 0.0, 0.05, 0.5, 1.0, 1.5]), order=1)
+
+
 def test_the_gradient_of_logsumexp_is_nan_where_all_entries_are_minus_infinity():
     check(lambda m, x: m.logsumexp(x, 1), np.array([[-np.inf, -np.inf], [-np.inf, 1.0]]), order=1)
