@@ -253,8 +253,7 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
         tensor([-1.,  0.,  2.])
         """
-        z = self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
-        return named(z, "HardshrinkBackward0")
+        return ops.hardshrink.apply(self, lambd=lambd)
 
     def prelu(self, weight: Self) -> Self:
         """x where x > 0, else weight * x: a relu with a learned slope for negative entries.
@@ -272,9 +271,7 @@ class Entries(Operators, Writing):
         if weight.numel() not in (1, channels):
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and channel size = {channels}.")
         slope = weight.reshape((1, -1, *(1,) * (self.ndim - 2)) if self.ndim > 1 else ())
-        one = self._constant(self.dtype.type(1))
-        factor = ops.where.apply(self._constant(np.asanyarray(self.array) > 0), one, slope)
-        return named(self * factor, "PreluKernelBackward0")
+        return ops.prelu.apply(self, slope)
 
     # ------------------------------------------------------------------ your own functions
 

@@ -227,6 +227,38 @@ hardtanh.piecewise = {"x": "HardtanhBackwardBackward0"}
 threshold.piecewise = {"x": "ThresholdBackwardBackward0"}
 
 
+@elementwise(result="float", refuses="biuc")
+def hardshrink(x, *, lambd=0.5, out=None):
+    """z = x where |x| > lambd, else 0        dz/dx = abs(x) > lambd"""
+    return into(out, np.where(np.abs(x) <= lambd, x.dtype.type(0), x))
+
+
+@elementwise(result="float", refuses="biuc")
+def softshrink(x, *, lambd=0.5, out=None):
+    """z = x, shifted by lambd toward 0, where |x| > lambd, else 0        dz/dx = abs(x) > lambd"""
+    return into(out, x - between(x, -lambd, lambd))
+
+
+@elementwise(refuses="b", node="PreluKernelBackward0")
+def prelu(x, w, *, out=None):
+    """z = x where x > 0, else w * x        dz/dx = where(x > 0, 1, w)        dz/dw = where(x > 0, 0, x)
+
+    A leaky_relu with a learned slope w.
+
+    Source: He et al., Delving Deep into Rectifiers (2015).
+    """
+    return into(out, np.where(x > 0, x, x * w))
+
+
+hardshrink.vjp(x=lambda g, x, lambd: keep(g, np.abs(x) > lambd))
+softshrink.vjp(x=lambda g, x, lambd: keep(g, np.abs(x) > lambd))
+prelu.vjp(x=lambda g, x, w: np.where(x > 0, g, g * w),
+          w=lambda g, x: np.where(x > 0, ZERO[x.dtype], g * x))
+hardshrink.piecewise = {"x": "HardshrinkBackwardBackward0"}
+softshrink.piecewise = {"x": "SoftshrinkBackwardBackward0"}
+prelu.piecewise = {"x": "PreluKernelBackwardBackward0"}
+
+
 # ---------------------------------------------------------------- normalization, embedding, padding
 
 

@@ -316,7 +316,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017)."""
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x, but 0 where |x| <= lambd"""
+    """z = x where |x| > lambd, else 0        dz/dx = abs(x) > lambd"""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """z = x / 6 + 1 / 2, clamped to the range from 0 to 1        dz/dx = (x > -3) * (x < 3) / 6"""
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -646,7 +646,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
     Where beta * x > threshold, z is x."""
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x shifted by lambd toward 0, and 0 where |x| <= lambd"""
+    """z = x, shifted by lambd toward 0, where |x| > lambd, else 0        dz/dx = abs(x) > lambd"""
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)"""
 def tanh(input: Tensor) -> Tensor:

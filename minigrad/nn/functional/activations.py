@@ -30,7 +30,9 @@ from minigrad.random import kernels
 
 # ------------------------------------------------------------------------ from rows
 
-FUNCTIONS = (ops.gelu, ops.glu, ops.logsigmoid, ops.sigmoid, ops.softplus, ops.tanh)
+FUNCTIONS = (
+    ops.gelu, ops.glu, ops.hardshrink, ops.logsigmoid, ops.sigmoid, ops.softplus, ops.softshrink, ops.tanh,
+)  # fmt: skip
 WITH_INPLACE = (
     ops.elu, ops.hardsigmoid, ops.hardswish, ops.hardtanh, ops.leaky_relu, ops.mish, ops.relu, ops.silu,
     ops.threshold,
@@ -46,7 +48,13 @@ def _check_limits(min_val: float, max_val: float) -> None:
         raise ValueError("min_val cannot be greater than max_val")
 
 
-CHECKS = {ops.hardtanh: _check_limits}
+def _check_shift(lambd: float) -> None:
+    """Raise an error for a negative lambd of softshrink."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+
+
+CHECKS = {ops.hardtanh: _check_limits, ops.softshrink: _check_shift}
 
 
 def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
@@ -177,21 +185,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if alpha == 1 and not inplace:
         return named(ops.elu.apply(input), "CeluBackward0")
     return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
-
-
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x, but 0 where |x| <= lambd"""
-    floats_only("hardshrink", input)
-    return input.hardshrink(lambd)
-
-
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x shifted by lambd toward 0, and 0 where |x| <= lambd"""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    floats_only("softshrink", input)
-    near = input.clamp(-lambd, lambd)  # whose slope at -lambd and lambd is 1, so that ours is 0
-    return named(input - near, "SoftshrinkBackward0")
 
 
 def softsign(input: Tensor) -> Tensor:
