@@ -271,7 +271,7 @@ class Entries(Operators, Writing):
         if weight.numel() not in (1, channels):
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and channel size = {channels}.")
         slope = weight.reshape((1, -1, *(1,) * (self.ndim - 2)) if self.ndim > 1 else ())
-        return ops.prelu.apply(self, slope)
+        return ops.prelu_kernel.apply(self, slope)
 
     # ------------------------------------------------------------------ your own functions
 

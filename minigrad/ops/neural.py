@@ -239,8 +239,8 @@ def softshrink(x, *, lambd=0.5, out=None):
     return into(out, x - between(x, -lambd, lambd))
 
 
-@elementwise(refuses="b", node="PreluKernelBackward0")
-def prelu(x, w, *, out=None):
+@elementwise(refuses="b")
+def prelu_kernel(x, w, *, out=None):
     """z = x where x > 0, else w * x        dz/dx = where(x > 0, 1, w)        dz/dw = where(x > 0, 0, x)
 
     A leaky_relu with a learned slope w.
@@ -252,11 +252,11 @@ def prelu(x, w, *, out=None):
 
 hardshrink.vjp(x=lambda g, x, lambd: keep(g, np.abs(x) > lambd))
 softshrink.vjp(x=lambda g, x, lambd: keep(g, np.abs(x) > lambd))
-prelu.vjp(x=lambda g, x, w: np.where(x > 0, g, g * w),
-          w=lambda g, x: np.where(x > 0, ZERO[x.dtype], g * x))
+prelu_kernel.vjp(x=lambda g, x, w: np.where(x > 0, g, g * w),
+                 w=lambda g, x: np.where(x > 0, ZERO[x.dtype], g * x))
 hardshrink.piecewise = {"x": "HardshrinkBackwardBackward0"}
 softshrink.piecewise = {"x": "SoftshrinkBackwardBackward0"}
-prelu.piecewise = {"x": "PreluKernelBackwardBackward0"}
+prelu_kernel.piecewise = {"x": "PreluKernelBackwardBackward0"}
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding

@@ -101,7 +101,7 @@ SPELLINGS: dict[str, Any] = {
     "reshape": lambda m, x, shape: m.reshape(x, shape),
     "view": lambda m, x, shape: x.view(shape),
     "softshrink": lambda m, x, lambd=0.5: m.nn.functional.softshrink(x, lambd),
-    "prelu": lambda m, x, w: m.nn.functional.prelu(x, w.reshape(-1)),
+    "prelu_kernel": lambda m, x, w: m.nn.functional.prelu(x, w.reshape(-1)),
     "constant_in": lambda m, d, x, node_name: d + x.detach() - x.detach(),
     "unsafe_view": lambda m, x, shape: x.reshape(shape),
     "permute": lambda m, x, dims: m.permute(x, dims),

@@ -119,7 +119,7 @@ def names_of(op: Op, written: dict[str, str]) -> str:
 
 
 EXTRA_NAMES = {
-    "constant_in": "the gradients of `relu` and its like, in `create_graph`", "special_entr": "`special.entr`", "to": "`to`, `astype`, `type_as`, `float`, `long` and so on",
+    "prelu_kernel": "`prelu`", "constant_in": "the gradients of `relu` and its like, in `create_graph`", "special_entr": "`special.entr`", "to": "`to`, `astype`, `type_as`, `float`, `long` and so on",
     "cat": "`cat`, `concat`, `hstack`, `vstack`", "stack": "`stack`", "where": "`where`", "einsum": "`einsum`",
     "scale_and_shift": "`F.batch_norm`, `F.layer_norm`, `F.group_norm`, with weight and bias",
     "max_pool2d": "`F.max_pool2d`, `F.max_pool1d`", "window_sum": "`F.avg_pool2d`, `F.avg_pool1d`",
