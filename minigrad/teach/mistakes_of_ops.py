@@ -379,7 +379,8 @@ def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode | None]]:
 CLAMPS = ("clamp", "clamp_min", "clamp_max", "hardtanh")
 OF_TWO = ("maximum", "minimum", "fmax", "fmin")
 EXTREMES = ("amax", "amin", "max", "min")
-MASKED = " ".join(("relu", "threshold", "leaky_relu", *CLAMPS, *OF_TWO, *EXTREMES, "where",
+LEAKY = ("leaky_relu", "prelu_kernel")
+MASKED = " ".join(("relu", "threshold", "hardshrink", "softshrink", *LEAKY, *CLAMPS, *OF_TWO, *EXTREMES, "where",
                    "masked_fill", "tril", "triu", "max_pool2d", "mul"))  # fmt: skip
 
 
@@ -393,6 +394,10 @@ def _mask(use: Use) -> tuple[Array, Array]:
         raise LookupError
     if op == "mul":
         return wide, use.values[use.beside] != 0
+    if op in LEAKY and use.name == "x":  # which lets everything pass, with two slopes
+        raise LookupError
+    if use.name == "w":  # the slope of prelu
+        return wide * use.values["x"], use.values["x"] <= 0
     if op == "where":
         c = use.values["c"]
         return wide, c if use.name == "x" else np.logical_not(c)
@@ -414,8 +419,6 @@ def _mask_missing(use: Use) -> Passes:
 
     Multiply by 1 where the input passed, and by 0 elsewhere.
     """
-    if use.op_name == "leaky_relu" and "x" in use.values:
-        return use.g
     wide, _ = _mask(use)
     if use.op_name in (*EXTREMES, "max_pool2d"):  # to all entries, or shared among them
         return [wide, wide / max(use.gathered, 1)]
@@ -483,24 +486,35 @@ def _one_of_two_slopes(use: Use) -> Passes:
     return use.g * _two_slopes(use)[0]
 
 
-@mistake("mask_inverted", "mul")
+@mistake("mask_inverted", "mul", *LEAKY)
 def _two_slopes_inverted(use: Use) -> Passes:
     """The two slopes of {op}{line} are swapped.
 
     Multiply by 1 where the input passed, and by the other slope elsewhere.
     """
+    if use.op_name in LEAKY:
+        return use.rule(use.g, x=-use.values["x"]) if use.name == "x" else None
     passes, slope = _two_slopes(use)
     return use.g * np.where(passes, slope, 1)
 
 
-@mistake("mask_missing", "leaky_relu elu")
+@mistake("mask_missing", *LEAKY)
+def _without_slope(use: Use, x: Array) -> Passes:
+    """The slope of {op}{line} is missing: your gradient passes unchanged where the input is negative, too.
+
+    Multiply by 1 where the input is positive, and by the slope elsewhere.
+    """
+    return use.g if use.name == "x" else None
+
+
+@mistake("mask_missing", "elu", *LEAKY)
 def _as_relu(use: Use, x: Array) -> Passes:
     """{op}{line} also passes a part of the gradient where its input is negative. Your gradient is
     0 there, as for relu.
 
     Multiply by the slope there.
     """
-    return use.g * (x > 0)
+    return use.g * (x > 0) if use.name == "x" else None
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:
@@ -514,8 +528,6 @@ def _mask_inverted(use: Use) -> Passes:
 
     The gradient passes where the value passed.
     """
-    if use.op_name == "leaky_relu" and "x" in use.values:
-        return use.rule(use.g, x=-use.values["x"])
     wide, passes = _mask(use)
     turned = wide * np.logical_not(passes)
     if use.op_name == "mul":
