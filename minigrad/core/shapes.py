@@ -219,7 +219,9 @@ def shape_of(size: tuple[Any, ...], named: Several | None = None) -> Shape:
     alone = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)
     shape = as_ints(first if alone else size, "size")
     if shape and min(shape) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     return shape
 
 

@@ -336,13 +336,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
                 )
             if value.array.shape != self.array.shape:
                 raise ShapeError(
-                    f"assigned grad has data of a different size: the tensor is {self.array.shape} "
-                    f"and the gradient {value.array.shape}."
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             if value.array.dtype != self.array.dtype:
                 raise DtypeError(
-                    f"assigned grad has data of a different type: the tensor is {self.array.dtype} "
-                    f"and the gradient {value.array.dtype}."
+                    f"attempting to assign a gradient with dtype '{value.array.dtype}' to a tensor with dtype "
+                    f"'{self.array.dtype}'. To fix it, write  x.grad = g.to(x.dtype)."
                 )
         if isinstance(self.node, AccumulateGrad):
             self.node.grad = value

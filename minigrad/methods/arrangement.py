@@ -746,7 +746,7 @@ def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     if len(repeats) < ndim:
         raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
     if any(n < 0 for n in repeats):
-        raise RuntimeError(f"{name}: Trying to create tensor with negative dimension: repeats {list(repeats)}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {name} by {list(repeats)}")
     return repeats
 
 

@@ -111,10 +111,9 @@ def _check_names(module: Module, own: State, given: State) -> None:
     unexpected, missing = given.keys() - own.keys(), own.keys() - given.keys()
     for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
         if names:
-            wrong += f" {kind} key(s): {', '.join(map(repr, sorted(names)))}."
+            wrong += f"\n\t{kind} key(s): {', '.join(map(repr, sorted(names)))}."
     if wrong:
-        what = f"functional_call for {type(module).__name__}"
-        raise RuntimeError(f"Error(s) in calling {what}:{wrong}")
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{wrong}")
 
 
 NOTHING = object()  # stands for an attribute that does not exist
