@@ -816,6 +816,22 @@ def test_a_result_that_a_function_has_saved_is_the_same_node_when_it_is_used_aga
     ]
 
 
+def test_the_gradient_of_relu_is_shown_as_a_function_of_its_input():
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        h = x * 1
+        minigrad.autograd.grad(h.relu().sum(), x, create_graph=True)
+        minigrad.autograd.grad(x.relu().sum(), x, create_graph=True)
+
+    found = tape.shown()
+    of = [
+        {found.node(e.from_).name for e in found.edges if e.to == n.id}
+        for n in found.nodes
+        if n.op == "constant_in"
+    ]
+    assert of == [{"h", "keep#1"}, {"x", "keep#2"}]
+
+
 def test_what_runs_in_inference_mode_is_recorded():
     x = minigrad.ones(2, requires_grad=True)
 

@@ -241,7 +241,8 @@ def as_constant(d: Tensor, edge: Any, node_name: str) -> Tensor:
     """
     if not modes.state.recording:
         return d
-    x = make.tensor(d.array, FRESH, edge)  # has the shape and the history of the input
+    # The input, or a tensor with its shape and history
+    x = make.tensor(d.array, FRESH, edge) if isinstance(edge, Node) else edge.variable
     z: Tensor = REGISTRY["constant_in"].apply(d, x, node_name=node_name)
     return z
 

@@ -413,11 +413,11 @@ relu.vjp(x=lambda g, z: keep(g, z != (ZERO[z.dtype] if isinstance(z, np.ndarray)
 relu.piecewise = {"x": "ThresholdBackwardBackward0"}
 
 
-@general(exact=True, as_computed=True, node=lambda node_name: node_name)
+@general(exact=True, as_computed=True, derived=("node_name",), node=lambda node_name: node_name)
 def constant_in(d, x, *, node_name):
     """z = d        dz/dd = 1        dz/dx = 0
 
-    Here d is the gradient of a piecewise linear op with the input x: it does not change with x, but for jumps. See
+    Here d is the gradient of a piecewise linear op with the input x. It depends on x, but its derivative is zero. See
     `as_constant` in core/plan.py.
     """
     return d
