@@ -424,6 +424,7 @@ def constant_in(d, x, *, node_name):
 
 
 constant_in.vjp(d=lambda g: g, x=lambda g: np.zeros_like(g)).jvp(lambda d_dot: d_dot)
+constant_in.piecewise = {"x": "ConstantInBackward0"}
 
 
 # ----------------------------------------------- sign and comparisons: derivative 0 or none
