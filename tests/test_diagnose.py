@@ -317,6 +317,7 @@ def test_right_answers_to_classic_programs_have_no_diagnosis(make):
 X, W = draw(4, seed=3), draw(4, seed=4)
 M, N = draw(3, 3, seed=5), draw(3, 3, seed=6)
 D = draw(3, 1, 2, seed=7) - draw(1, 3, 2, seed=8)
+CLASSES, MASK = np.array([1.0, 2.0, 5.0]), np.array([[1.0, 1, 0], [1, 0, 0], [1, 1, 1]])
 
 
 PX = np.exp(X) / np.exp(X).sum()
@@ -328,6 +329,22 @@ SLOPES = np.array([1 - np.tanh(X[i : i + 2] @ N[0, :2]) ** 2 for i in range(3)])
 def standardized(x):
     c = x - x.mean()
     return (c / ((c**2).mean() + 1e-2).sqrt() * tensor(W)).sum()
+
+
+def of_a_sample(x, w):
+    """The gradient of `standardized` with n - 1 in the variance."""
+    r = 1 / np.sqrt(x.var(ddof=1) + 1e-2)
+    y = r * (x - x.mean())
+    return r * (w - w.mean() - y * (w * y).mean())
+
+
+def of_windows(add):
+    """The gradient of the largest entries of overlapping windows, if each window overwrites the others."""
+    d = np.zeros((3, 3))
+    for i, j in np.ndindex(2, 2):
+        window, here = M[i : i + 2, j : j + 2], d[i : i + 2, j : j + 2]
+        here[...] = (window == window.max()) * N[i, j] + add * here
+    return d
 
 
 def discounted(x, gamma):
@@ -470,6 +487,43 @@ NEW = {
         -W * np.cos(W / (1 + np.exp(-X))) * np.exp(-X) / (1 + np.exp(-X)) ** 2),
     "the_sign_of_one_branch": (
         lambda x: minigrad.maximum(0.8 * x, -0.2 * x).sum(), X, "sign", np.where(X > 0, 0.8, 0.2)),
+    "a_part_one_place_too_early": (
+        lambda x: (x[1:3].sin() * tensor(W[:2])).sum(), X, "wrong_argument", np.r_[W[:2] * np.cos(X[1:3]), 0, 0]),
+    "the_first_for_the_last": (
+        lambda x: (x[:, -1].sin() * tensor(W[:3])).sum(), M, "wrong_argument",
+        np.c_[W[:3] * np.cos(M[:, 2]), np.zeros((3, 2))]),
+    "the_gaps_of_a_part_forgotten": (
+        lambda x: (x[::2].sin() * tensor(W[:2])).sum(), X, "wrong_argument", np.r_[W[:2] * np.cos(X[::2]), 0, 0]),
+    "the_padding_not_cut_off": (
+        lambda x: (F.pad(x, (2, 1)) * tensor(np.ravel(M)[:7])).sum(), X, "wrong_argument", np.ravel(M)[:4]),
+    "a_factor_from_the_part_beside": (
+        lambda x: (x[:3] * leaf(W)[1:]).sin().sum(), X, "wrong_argument",
+        np.r_[W[:3] * np.cos(X[:3] * W[1:]), 0]),
+    "one_of_several_copies": (
+        lambda x: (x.repeat(2) * tensor(np.ravel(M)[:8])).sum(), X, "index_not_scattered", np.ravel(M)[:4]),
+    "the_largest_along_another_axis": (
+        lambda x: (x.max(1).values * tensor(W[:3])).sum(), M, "reduction_axis", (M == M.max(0)) * W[:3, None]),
+    "windows_that_overwrite_each_other": (
+        lambda x: (F.max_pool2d(x[None, None], 2, 1) * tensor(N[:2, :2])).sum(), M, "index_not_scattered",
+        of_windows(add=0)),
+    "times_the_largest": (
+        lambda x: (F.max_pool2d(x[None, None], 2, 1) * tensor(N[:2, :2])).sum(), M, "wrong_argument",
+        M * of_windows(add=1)),
+    "the_scale_of_a_dropout": (
+        lambda x: (x * tensor([2.5, 0, 2.5, 2.5]) * tensor(W)).sum(), X, "scale", 0.4 * W * [1, 0, 1, 1]),
+    "the_limit_of_huber": (
+        lambda x: F.huber_loss(x, tensor(W), delta=0.5, reduction="sum"), X, "wrong_argument",
+        np.where(abs(X - W) < 0.5, X - W, np.sign(X - W))),
+    "the_deviation_of_a_sample": (standardized, X, "wrong_argument", of_a_sample(X, W)),
+    "the_weights_of_classes_in_an_array": (
+        lambda x: F.cross_entropy(x, tensor([0, 1, 2]), tensor(CLASSES)), M, "mean_for_sum",
+        CLASSES[:, None] * (np.exp(M) / np.exp(M).sum(1, keepdims=True) - np.eye(3)) / 3),
+    "a_length_for_the_counts_of_a_mask": (
+        lambda x: ((x * tensor(MASK)).sum(1) / tensor(MASK.sum(1)) * tensor(W[:3])).sum(), M, "scale",
+        MASK * W[:3, None] / 3),
+    "all_rows_but_the_first": (
+        lambda x: (tensor(Y4) @ x).sigmoid().log().sum(), X, "missing_path",
+        Y4[1:].T @ (1 / (1 + np.exp(Y4[1:] @ X)))),
     "through_detach": (
         lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
         W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),

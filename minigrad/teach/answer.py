@@ -79,6 +79,8 @@ class Answer:
 
     def __init__(self, request: Request, mine: object) -> None:
         z, x, gradient, self.name, namespace, rtol, atol = request
+        if isinstance(mine, float):  # the answer itself explains nothing
+            namespace = {n: v for n, v in namespace.items() if v is not mine}
         self.z: Tensor = z
         self.x: Tensor = x
         self.target: AnyNode = x.node
@@ -147,9 +149,11 @@ class Answer:
     ) -> Diagnosis:
         """A diagnosis at a use, or at no particular one.
 
-        Fills {x}, {op}, {line}, {mine} and {right} (the shapes), and `words` into the texts.
+        Fills {x}, {z} (its name), {op}, {line}, {mine} and {right} (the shapes), and `words` into the texts.
         """
-        words |= {"x": self.name, "mine": str(self.mine.shape), "right": str(self.right.shape)}
+        z = self.graph.names.get(self.graph.root, "z")
+        shapes = {"mine": str(self.mine.shape), "right": str(self.right.shape)}
+        words = {"x": self.name, "z": z, **shapes} | words
         line = None
         if use is not None:
             node = use.node

@@ -35,6 +35,7 @@ from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS, slips
+from minigrad.teach.mistakes_of_ops import EXTREMES
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
     Tried,
@@ -253,6 +254,9 @@ LIKELIER = [
     # as for forgot_inner
     Likelier("upstream_only", {"wrong_argument"},
              lambda a, first, d: op_name(first.node) == "pow" and _reads(a, first, d)),
+    # for log(max(x)): more likely that the logarithm was not differentiated
+    Likelier("upstream_only", {"wrong_argument"},
+             lambda a, first, d: op_name(first.node) in EXTREMES and _reads(a, d, first)),
     # 1 / x is a product with 1: nobody swaps its operands
     Likelier("upstream_only", {"swapped_operands"}, lambda a, first, d: _by_a_number(a, first)),
     # log_softmax passes on g and a second part: without that part, its derivative is missing

@@ -26,7 +26,7 @@ PICKING = "getitem gather index_select embedding"
 OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
-@mistake("index_not_scattered", f"{PICKING} unfold")
+@mistake("index_not_scattered", f"{PICKING} unfold tile")
 def _overwritten(use: Use) -> Variants:
     """{op}{line} reads some entries more than once, and their gradients were not added up: {n}.
 
@@ -77,6 +77,39 @@ def _in_order(n: int, size: int, step: int) -> Iterator[int]:
         yield from range(start, min(start + size, n))[:: step if size == 1 else -step]
 
 
+@mistake("wrong_argument", "getitem constant_pad_nd")
+def _another_part(use: Use) -> Variants:
+    """The gradient through {op}{line} was taken from, or put in, the wrong place: {n}.
+
+    Write down which entries the operation reads, or where it puts them. The gradient of each entry
+    goes back to its own place.
+    """
+    if use.op_name == "constant_pad_nd":
+        both = zip(use.values["widths"], use.passed.shape, strict=True)
+        inside = tuple(slice(before, before + n) for (before, _), n in both)
+        for part, words in _parts_beside(inside, use.g.shape):
+            yield Variant(use.g[part], words)
+    elif all(u.op_name != "log_softmax" for u in use.graph.edges_of.get(use.parent, ())):
+        for part, words in _parts_beside(use.values["index"], use.passed.shape):
+            yield Variant(use.rule(use.g, index=part), words)  # of log_softmax: another class
+
+
+def _parts_beside(index: Any, shape: tuple[int, ...]) -> Iterator[tuple[Any, str]]:
+    """Indices like this one, of numbers and slices, with one of them moved; and where they read."""
+    if not isinstance(index, tuple) or any(not isinstance(at, int | slice) for at in index):
+        return
+    for axis, (at, n) in enumerate(zip(index, shape, strict=False)):
+        read = range(n)[at] if isinstance(at, slice) else range(at % n, at % n + 1)
+        first, step, size = read.start, read.step, len(read) - 1
+        places = {(0, 1): "side by side at the beginning", (0, step): "at the beginning",
+                  (n - 1 - size * step, step): "at the end", (first + 1, step): "one place too far",
+                  (first - 1, step): "one place too early"}  # fmt: skip
+        for (k, by), words in places.items():
+            if 0 <= k <= (last := k + size * by) < n and (k, by) != (first, step):
+                moved = slice(k, last + 1, by) if isinstance(at, slice) else k
+                yield (*index[:axis], moved, *index[axis + 1 :]), f"{words}, along axis {axis}"
+
+
 @mistake("wrong_argument", "getitem index_put gather")
 def _another_index(use: Use, index: Any) -> Variants:
     """The gradient of {op}{line} was read from, or added to, the wrong entries: {n}.
@@ -108,18 +141,20 @@ def _another_index(use: Use, index: Any) -> Variants:
 
 @mistake("wrong_argument", "mul matmul dot")
 def _factor_at_another_index(use: Use) -> Variants:
-    """The other factor in the derivative of {op}{line} was read at the wrong entries: the indices are
-    those of another operation.
+    """The other factor in the derivative of {op}{line} was read at the wrong entries: {n}.
 
     The factor is the value of the other operand that the operation read.
     """
     inner = [u for u in use.graph.uses if u.node is use.origins.get(use.beside)]
-    picked = inner[0] if len(inner) == 1 and inner[0].op_name == "getitem" else None
-    index: tuple[Any, ...] = picked.values["index"] if picked is not None else ()
-    if picked is not None and len(index) == 1 and isinstance(index[0], np.ndarray):
-        for other in use.graph.indices:
-            if other.shape == index[0].shape and not np.array_equal(other, index[0]):
-                yield use.rule(use.g, **{use.beside: picked.applied(index=(other,))})
+    if len(inner) != 1 or inner[0].op_name != "getitem":
+        return
+    index, words = inner[0].values["index"], "the indices are those of another operation"
+    others = list(_parts_beside(index, inner[0].passed.shape))
+    if len(index) == 1 and isinstance(index[0], np.ndarray):
+        alike = (i for i in use.graph.indices if i.shape == index[0].shape)
+        others = [((i,), words) for i in alike if not np.array_equal(i, index[0])]
+    for other, words in others:
+        yield Variant(use.rule(use.g, **{use.beside: inner[0].applied(index=other)}), words)
 
 
 @mistake("mask_missing", f"{PICKING} nll_loss")
@@ -133,7 +168,7 @@ def _given_to_all_entries(use: Use, share: Array) -> Variants:
             yield np.broadcast_to(use.passed.sum(axis, keepdims=True), share.shape)
 
 
-@mistake("mean_for_sum", f"{PICKING} unfold")
+@mistake("mean_for_sum", f"{PICKING} unfold tile")
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, but your gradient is the mean over these
     reads instead of the sum.
@@ -241,7 +276,9 @@ def _one_copy(use: Use, wide: Array) -> Variants:
             yield np.broadcast_to(np.min(wide) + np.max(wide), use.passed.shape)
 
 
-@mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod linalg_vector_norm std")
+@mistake(
+    "reduction_axis", "sum mean amax amin max min logsumexp cumsum prod linalg_vector_norm std"
+)
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, but your gradient works along another axis.
 
@@ -253,6 +290,11 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
     for other in range(use.passed.ndim):
         if other != right % use.passed.ndim:
             changed: Axis = other if isinstance(axis, int) else (other,)
+            if "at" in values:  # of max and min: the entries that were chosen
+                chosen = values["x"] == getattr(np, op.name)(values["x"], other, keepdims=True)
+                wide = [use.widened(along=along) for along in (right, other)]
+                yield from (Variant(chosen * w, str(right)) for w in wide if w is not None)
+                continue
             yield Variant(use.rule(use.g, axis=changed), str(right))
             if "z" in use.reads() and "x" in values:
                 z = use.applied(axis=changed)
@@ -533,21 +575,26 @@ def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
 
 @mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")
 def _one_example(use: Use) -> Variants:
-    """{op}{line} is applied to {n} examples, but your gradient is that of {x} for only one of them.
+    """{op}{line} is applied to several examples, rows or columns, but your gradient of {x} counts {n}.
 
     Sum over all examples: in a loop, add each part with  +=.
     """
-    weight = use.op_name == "convolution" and use.name in ("w", "b")
-    rows = use.op_name in OF_MATRICES.split() and np.ndim(use.values.get("x", 0)) > 1
-    weight = weight or rows and use.name == "y"
-    if not use.g.ndim or not weight and use.wide() is None:
+    axis, wide = 0, use.wide()
+    if use.op_name in OF_MATRICES.split() and np.ndim(use.values.get(use.beside, 0)) > 1:
+        axis = -1 if use.name == "x" else 0  # in  w @ x,  each column is an example
+    elif wide is not None and use.op_name != "convolution":
+        axis = (use.summed_axes(wide) or [0])[0]
+    elif use.op_name != "convolution" or use.name == "x":
         return
-    for k in {0, len(use.g) - 1} if len(use.g) > 1 else ():
+    many = use.g.shape[axis] if use.g.ndim else 1
+    for k, one in ((0, "first"), (many - 1, "last")) if many > 1 else ():
         only = np.zeros_like(use.g)
-        only[k] = use.g[k]
+        np.moveaxis(only, axis, 0)[k] = np.moveaxis(use.g, axis, 0)[k]
         d = use.rule(only)
-        if d is not None and not np.allclose(d * len(only), use.passed):  # that would be a mean
-            yield Variant(d, str(len(only)))
+        if d is not None and not np.allclose(d * many, use.passed):  # that would be a mean
+            yield Variant(d, f"only the {one} of {many}")
+            if many > 2:
+                yield Variant(use.passed - d, f"all of {many} but the {one}")
 
 
 # ------------------------------------------------------------------ einsum
@@ -605,24 +652,34 @@ def _einsum_operands(use: Use) -> Variants:
 # ------------------------------------------------------------------ convolution
 
 
-@mistake("index_not_scattered", "convolution")
-def _windows_overwrite_each_other(use: Use, w: Array, stride: tuple[int, int]) -> Variants:
+@mistake("index_not_scattered", "convolution max_pool2d window_sum")
+def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: Any) -> Variants:
     """The windows of {op}{line} overlap, and the gradient of one overwrote the others.
 
     Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
-    values, (rows, columns) = use.values, w.shape[-2:]
-    if use.name != "x" or values["groups"] != 1 or tuple(values["dilation"]) != (1, 1):
+    values, w = use.values, use.values.get("w")
+    if use.name != "x" or values.get("groups", 1) != 1 or set(values.get("dilation", ())) - {1}:
         return
-    top, bottom, left, right = values["padding"]
-    many, channels, height, width = use.passed.shape
-    for filters in (range(len(w)), [-1]):  # all of them at once, or one after the other
-        d = np.zeros((many, channels, height + top + bottom, width + left + right))
-        for i, j in np.ndindex(use.g.shape[2:]):
-            part = np.einsum("no,ocij->ncij", use.g[:, filters, i, j], w[filters])
-            i, j = i * stride[0], j * stride[1]
-            d[:, :, i : i + rows, j : j + columns] = part
-        yield d[:, :, top : top + height, left : left + width]
+    rows, columns = values["kernel_size"] if w is None else w.shape[-2:]
+    top, _, left, _ = padding
+    room = [(0, 0)] * (use.passed.ndim - 2) + [padding[:2], padding[2:]]
+    height, width = use.passed.shape[-2:]
+    for filters in (slice(None), slice(-1, None)):  # all of them at once, or one after the other
+        d = np.pad(0 * use.passed, room)
+        for i, j in np.ndindex(use.g.shape[-2:]):
+            down, across = i * stride[0], j * stride[1]
+            at = (..., slice(down, down + rows), slice(across, across + columns))
+            g = use.g[..., i, j, None, None]
+            if w is not None:
+                d[at] = np.einsum("no,ocij->ncij", use.g[:, filters, i, j], w[filters])
+            elif use.op_name == "window_sum":
+                d[at] = g / values["count"]
+            else:  # the whole window, or only the place of its largest entry
+                window = np.pad(values["x"], room, constant_values=-np.inf)[at]
+                chosen = window == np.max(window, (-2, -1), keepdims=True)
+                d[at] = np.where(chosen, g, 0 if filters.start is None else d[at])
+        yield d[..., top : top + height, left : left + width]
 
 
 @mistake("transposed", "mul dot mv matmul")

@@ -208,7 +208,7 @@ def _normalization(
     n = x.size // r.size
     wrong, averaged = [("missing_path", "r is treated as a constant", other)], total is np.mean
     if centered:
-        wrong += _with_the_mean(r * g, mean, other, n)
+        wrong += _with_the_mean(r * g, mean, other, n, np.mean(y * y, axis, keepdims=True))
     elif averaged:
         d = 0 * g - r * np.mean(g, axis, keepdims=True)
         wrong.append(("extra_term", "mean(g) is subtracted, as in layer norm", d))
@@ -240,9 +240,15 @@ def _normalization(
     return Formula(use, node, wrong, NORMALIZATION_TEXT if centered else words)
 
 
-def _with_the_mean(first: Array, mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
-    """The mistakes that involve the mean, for a normalization over n entries, in  first - mean - other."""
-    s = np.sqrt(1 - 1 / max(n, 2))  # x.std() of PyTorch, but not of NumPy, divides by n - 1
+def _with_the_mean(
+    first: Array, mean: Array, other: Array, n: int, size: Array
+) -> list[tuple[str, str, Array]]:
+    """The mistakes that involve the mean, for a normalization over n entries, in  first - mean - other.
+
+    size    the mean of  y * y,  which is 1 without eps
+    """
+    # x.std() of PyTorch, but not of NumPy, divides by n - 1
+    s = 1 / np.sqrt(1 + size / (max(n, 2) - 1))
     of_a_sample = (s - 1) * (first - mean) - (s**3 - 1) * other
     return [
         ("missing_path", "the mean and r are treated as constants", mean + other),

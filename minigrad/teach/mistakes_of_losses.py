@@ -31,7 +31,7 @@ def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array]:
 
 @mistake("mask_missing", "cross_entropy")
 def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
-    """{op}{line} leaves out the rows whose target is ignored, but your gradient does not.
+    """{op}{line} leaves out the rows whose target is ignored, but your gradient {n}.
 
     An ignored row adds nothing to the loss, and does not count in the mean.
     """
@@ -44,7 +44,9 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
     rest = softmax(x, axis=axis) - chosen
     g = np.broadcast_to(use.g * np.max(weights), target.shape)
     everywhere = rest * np.expand_dims(g, axis)
-    return [use.passed * share, everywhere, everywhere * share]
+    words = "is not 0 there", f"is divided by {counts.size}, the number of all rows"
+    rows = (everywhere, words[0]), (use.passed * share, words[1]), (everywhere * share, words[0])
+    return [Variant(d, n) for d, n in rows]
 
 
 def _along(axis: int, ndim: int, of_the_classes: Array) -> Array:
@@ -69,7 +71,7 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
 def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
-    """{op}{line} divides by {n}, the sum of the class weights, but your gradient does not.
+    """{op}{line} divides by {n}.
 
     A weighted mean is divided by the sum of the weights.
     """
@@ -77,7 +79,9 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
         kept = target[weights != 0]
         total = float(np.sum(c[kept]))
         for n in (1, kept.size, target.size, float(np.sum(c))):
-            yield Variant(use.passed * total / n, f"{total:.4g}")
+            yours = "does not" if n == 1 else f"by {n:.4g}"
+            words = f"{total:.4g}, the sum of the class weights, but your gradient {yours}"
+            yield Variant(use.passed * total / n, words)
 
 
 @mistake("wrong_argument", "cross_entropy")
@@ -100,7 +104,8 @@ def _weights_of_classes_misplaced(use: Use, weights: Array, target: Array, axis:
 def _class_weights(use: Use, weights: Array, target: Array) -> Iterator[Array]:
     """The weights of the classes, if the student has given them a name; weights: those of the rows."""
     kept = target[weights != 0] if np.shape(target) == np.shape(weights) else np.zeros(0, int)
-    for c in (v for _, v in use.graph.tensors if np.ndim(v) == 1):
+    named = (*(v for _, v in use.graph.tensors), *use.graph.arrays.values())
+    for c in (v for v in named if np.ndim(v) == 1):
         if len(c) > np.max(kept, initial=-1) >= 0 and np.min(kept) >= 0:  # the others are ignored
             if np.allclose(c[kept], weights[weights != 0] * np.sum(c[kept])) and np.all(c[kept]):
                 yield c
@@ -138,16 +143,21 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
 
 @mistake("wrong_argument", "huber_loss smooth_l1_loss")
 def _one_branch_of_huber(use: Use, x: Array, y: Array) -> Variants:
-    """{op}{line} is quadratic for small differences and linear for large ones, but your gradient is
-    {n} everywhere.
+    """{op}{line} is quadratic for small differences and linear for large ones, but {n}.
 
     Write both cases, and choose for each entry by the size of its difference.
     """
-    limit = use.values["delta" if use.op_name == "huber_loss" else "beta"]
+    huber = use.op_name == "huber_loss"
+    limit = use.values["delta" if huber else "beta"]
     size = np.abs(x - y) / limit if limit else np.zeros(1)
     if np.all(size):
-        yield Variant(use.passed * np.maximum(size, 1), "quadratic")
-        yield Variant(use.passed * np.maximum(1 / size, 1), "linear")
+        yield Variant(use.passed * np.maximum(size, 1), "your gradient is quadratic everywhere")
+        yield Variant(use.passed * np.maximum(1 / size, 1), "your gradient is linear everywhere")
+        times, words = (1 / limit, "delta") if huber else (limit, "1 / beta")
+        d = use.passed * np.where((size < 1) == huber, 1, times)
+        yield Variant(
+            d, f"the factor {words} of the {'linear' if huber else 'quadratic'} part is missing"
+        )
 
 
 # ------------------------------------------------------------------ statistics
@@ -172,6 +182,9 @@ def _degrees_of_freedom(use: Use) -> Variants:
             if c and use.op_name == "div":  # by another number, such as the sum of a mask
                 words = f"{1 / c:g}, but your gradient by {entries}"
                 yield Variant(use.passed / c / entries, words)
+            elif use.op_name == "div" and use.name == "x" and "y" not in use.origins:  # by several
+                words = f"several numbers, but your gradient by {entries}"
+                yield Variant(use.passed * use.values["y"] / entries, words)
     elif n > 1:
         m = n - float(use.values.get("correction", 1)) if var else n
         lengths = {n} if var else ({*use.passed.shape, use.passed.size} | others) - {n, 0, 1, n * n}

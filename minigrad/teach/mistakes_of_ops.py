@@ -88,7 +88,8 @@ def _wrong_argument(use: Use) -> Variants:
     shape, z = np.shape(values[x]), values.get("z")
     names = use.graph.names
     of_x, of_z = (f", {names[n]}" if n in names else "" for n in (use.parent, use.node))
-    if z is not None and np.shape(z) == shape:
+    square = op.name == "pow" and np.all(values.get("y") == 2)  # its exponent was not lowered
+    if z is not None and np.shape(z) == shape and not square:
         if "z" in reads and x not in reads:
             words = f"its rule needs the result{of_z}, and was given the input{of_x}"
             yield Variant(use.rule(use.g, z=values[x]), words)
@@ -236,6 +237,8 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     """
     if use.op_name == "prod":
         return use.widened(use.g * z)
+    if use.op_name in (*EXTREMES, "max_pool2d"):  # there, the function itself is x
+        return use.passed * use.values["x"]
     alone = use.of_one or use.op_name in CLAMPS
     if use.op_name == "pow" and use.name == "y":  # for 2**x, only a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1

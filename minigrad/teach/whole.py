@@ -105,7 +105,7 @@ def _other_shape(a: Answer) -> Places:
 def _jacobian(a: Answer) -> Places:
     """This is the whole Jacobian, of the shape {mine}; the gradient of {x} has the shape {right}.
 
-    Multiply by dL/dz, and sum over the axes of z.
+    Multiply by the gradient that arrives at {z}, and sum over the axes of {z}.
     """
     if a.right.ndim and a.mine.shape == (*a.z.shape, *a.right.shape):
         seed = np.broadcast_to(a.graph.seed, a.z.shape)
@@ -262,7 +262,7 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[tuple[Any, Any]]:
 
 @mistake_in(KEPT, "accumulated_twice")
 def _accumulated(a: Answer) -> Places:
-    """This is {x}.grad, the sum over several backward passes. The gradient of z is one of them.
+    """This is {x}.grad, the sum over several backward passes. The gradient of {z} is one of them.
 
     backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it.
     """
@@ -508,10 +508,10 @@ def _regularizer(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
 def _tangent(a: Answer) -> Places:
-    """This is J @ v, the derivative of z in the direction of v (forward mode), instead of v @ J
+    """This is J @ v, the derivative of {z} in the direction of v (forward mode), instead of v @ J
     (reverse mode).
 
-    A gradient sums over the entries of z, a tangent over those of the input: J is transposed.
+    A gradient sums over the entries of {z}, a tangent over those of the input: J is transposed.
     """
     # Forward mode, along ones or along the gradient that was given.
     seed = a.graph.seed
@@ -552,9 +552,9 @@ def tells_nothing(g: Any) -> bool:
 
 @mistake_in(STOPPED, "other_variable")
 def _a_value(a: Answer) -> Places:
-    """This is the value of {n} itself, not a gradient of z.
+    """This is the value of {n} itself, not a gradient of {z}.
 
-    Differentiate z with respect to {x}.
+    Differentiate {z} with respect to {x}.
     """
     for n, value in a.graph.tensors:
         if not a.few and not tells_nothing(value) and a.same(value):
