@@ -211,6 +211,21 @@ def P(x):
     return np.exp(x) / np.exp(x).sum()
 
 
+def root_of(a):
+    """Newton's steps to the root of a**2 + 1, which converge."""
+    x = a = a * a + 1
+    for _ in range(4):
+        x = (x + a / x) / 2
+    return x
+
+
+def last_steps_tangent(a, u):
+    x = a * a + 1
+    for _ in range(3):
+        x = (x + (a * a + 1) / x) / 2
+    return a * u / x
+
+
 WRONG_TANGENTS = [
     (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x * x) * u, "forgot_inner"),
     (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x) * 2 * x * u, "wrong_argument"),
@@ -228,6 +243,8 @@ WRONG_TANGENTS = [
     (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v) * (u @ x + w @ v), "wrong_argument"),
     (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v), "upstream_only"),
     (lambda x: x.softmax(-1), [[(4,)], [(3,)]], lambda x, u: P(x) * (u - u.sum()), "wrong_argument"),
+    (lambda x: (-(x**2)).exp(), [[(4,)], [(3,)]], lambda x, u: np.exp(-(x**2)) * u, "upstream_only"),
+    (root_of, [[(4,)], [(3,)]], last_steps_tangent, "missing_path"),
 ]  # fmt: skip
 
 

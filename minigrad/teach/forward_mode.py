@@ -26,6 +26,7 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Answer, Diagnosis, Request
+from minigrad.teach.at_a_node import REARRANGED
 from minigrad.teach.diagnose import AT_SEVERAL, SECONDS, best
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.pairs import at_the_uses, everywhere, off_by_one
@@ -81,6 +82,7 @@ def _mistakes(a: Answer, until: float) -> Iterator[Diagnosis]:
     for search in (
         chain(at_the_uses(a, [], until), recognized(a, AT_SEVERAL), _on_tangents(a)),
         chain(everywhere(a, until), recognized(a, SUBSTITUTED), off_by_one(a, until)),
+        recognized(a, REARRANGED),
     ):
         found = list(search)
         yield from found
