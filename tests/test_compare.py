@@ -260,6 +260,36 @@ def test_two_gradients_that_are_exchanged_are_named_together():
     assert compare(z, x=dw, w=...).rows[0].diagnosis.kind == "swapped_operands"
 
 
+def encoded():
+    """Two leaves, the result of both, and the gradients of its two terms: (dm, ds), (dm, ds)."""
+    M, S, E = np.array([0.5, -1.2, 2.0]), np.array([0.3, 1.1, -0.4]), np.array([1.0, -0.7, 0.2])
+    m, s = (tensor(v).requires_grad_() for v in (M, S))
+    code = m + tensor(E) * (0.5 * s).exp()
+    z = (code**2).sum() - 0.5 * (1 + s - m**2 - s.exp()).sum()
+    g = 2 * (M + E * np.exp(S / 2))
+    return m, s, z, (g, g * E * np.exp(S / 2) / 2), (M, (np.exp(S) - 1) / 2)
+
+
+def test_one_mistake_that_explains_several_answers_is_named_in_all_of_them():
+    m, s, z, (dm, ds), _ = encoded()
+
+    both = compare(z, {m: dm, s: ds}).rows
+    alone = compare(z, {m: dm}).rows[0].diagnosis
+
+    assert [row.diagnosis.kind for row in both] == ["missing_path"] * 2
+    assert both[0].diagnosis.node is both[1].diagnosis.node is not alone.node
+
+
+def test_a_right_answer_tells_where_the_mistake_in_another_was_not_made():
+    m, s, z, (dm, ds), (of_m, of_s) = encoded()
+
+    alone = compare(z, {s: 2 * ds + of_s}).rows[0].diagnosis
+    beside = compare(z, {s: 2 * ds + of_s, m: dm + of_m}).rows[0].diagnosis
+
+    assert "through Pow" in alone.message  # whose gradient goes to both
+    assert "through Mul" in beside.message and alone.kind == beside.kind == "scale"
+
+
 def test_a_gradient_that_is_still_to_be_derived_is_no_mistake():
     x, y = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
 

@@ -6,14 +6,14 @@ Answer       the student's array, the right gradient, and its graph
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.node import Node
+from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.teach.difference import real_array
@@ -33,6 +33,7 @@ class Diagnosis:
     also       the kinds of other mistakes that give the same numbers
     extent     "once"; "everywhere", if it was made wherever the operation is used; "one term",
                if it was made in only one term of a sum; "two", if `also` is a second mistake
+    doubtful   would another answer that was compared, and is right, be wrong as well?
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Diagnosis:
     hint: str
     also: tuple[str, ...] = ()
     extent: str = "once"
+    doubtful: bool = False
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
@@ -57,6 +59,7 @@ class Request(NamedTuple):
     gradient   dL/dz, or None for ones
     name       what the student calls x
     namespace  the student's variables
+    settled    the nodes of the tensors whose gradients are right
     """
 
     z: Any
@@ -66,6 +69,7 @@ class Request(NamedTuple):
     namespace: Mapping[str, Any]
     rtol: float | None
     atol: float | None
+    settled: Set[AnyNode | None] = frozenset()
 
 
 class Answer:
@@ -78,7 +82,7 @@ class Answer:
     """
 
     def __init__(self, request: Request, mine: object) -> None:
-        z, x, gradient, self.name, namespace, rtol, atol = request
+        z, x, gradient, self.name, namespace, rtol, atol, self.settled = request
         if isinstance(mine, float):  # the answer itself explains nothing
             namespace = {n: v for n, v in namespace.items() if v is not mine}
         self.z: Tensor = z
@@ -151,12 +155,12 @@ class Answer:
 
         Fills {x}, {z} (its name), {op}, {line}, {mine} and {right} (the shapes), and `words` into the texts.
         """
-        z = self.graph.names.get(self.graph.root, "z")
-        shapes = {"mine": str(self.mine.shape), "right": str(self.right.shape)}
-        words = {"x": self.name, "z": z, **shapes} | words
-        line = None
+        words |= {"x": self.name, "mine": str(self.mine.shape), "right": str(self.right.shape)}
+        words["z"] = self.graph.names.get(self.graph.root, "z")
+        line, doubtful = None, False
         if use is not None:
             node = use.node
+            doubtful = bool(self.settled) and not self.settled.isdisjoint(reachable([use.parent]))
             op = called(node.write if isinstance(node, CopySlices) else node)
             words["op"] = f"the in-place {op}" if use.wrote else op
             line = node.place.label if node.place is not None else None
@@ -164,7 +168,7 @@ class Answer:
         text = message.format(**words)
         if message.startswith("{op}"):
             text = text[:1].upper() + text[1:]
-        return Diagnosis(kind, node, line, text, hint.format(**words), also)
+        return Diagnosis(kind, node, line, text, hint.format(**words), also, doubtful=doubtful)
 
 
 def exchanged(one: str, other: str) -> Diagnosis:

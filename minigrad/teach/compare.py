@@ -31,7 +31,7 @@ from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of
 from minigrad.tape.names import name_in
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, Request, exchanged
-from minigrad.teach.diagnose import diagnose
+from minigrad.teach.diagnose import Candidates, explanations, likeliest
 from minigrad.teach.difference import Difference, difference, real_array
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
@@ -163,24 +163,33 @@ def compare_in(
     theirs = _from_the_tape(z, named, namespace, gradient)
     rights = [right for right, _ in theirs]
     exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
-    rows = []
-    for (name, x, mine), (right, note) in zip(named, theirs, strict=True):
-        if not isinstance(z, Tensor):
-            mine, right = (
-                numbers_of(a) if isinstance(a, tensor_kinds()) else a for a in (mine, right)
-            )
-        d = difference(mine, right, rtol, atol)
-        found = None
+    if not isinstance(z, Tensor):
+        named = [(name, x, _numbers(mine)) for name, x, mine in named]
+        theirs = [(_numbers(right), note) for right, note in theirs]
+    pairs = list(zip(named, theirs, strict=True))
+    differences = [difference(mine, right, rtol, atol) for (*_, mine), (right, _) in pairs]
+    agree = zip(named, differences, strict=True)
+    settled = {x.node for (_, x, _), d in agree if d.ok and isinstance(x, Tensor)}
+    notes: list[str] = []
+    asked: list[Candidates | Diagnosis | None] = []
+    for ((name, x, mine), (right, note)), d in zip(pairs, differences, strict=True):
+        found: Candidates | Diagnosis | None = None
         if not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
-                request = Request(z, x, gradient, name, namespace, rtol, atol)
-                ours, why = (request, "") if isinstance(z, Tensor) else _on_ours(request, right)
-                found = None if ours is None else diagnose(mine=mine, **ours._asdict())
+                request = Request(z, x, gradient, name, namespace, rtol, atol, settled)
+                ours, why = _on_ours(request, right)
+                found = None if ours is None else explanations(ours, mine)
                 note = "\n".join(filter(None, (note, why)))
         small = "" if atol is not None else _too_small(d, right)
-        rows.append(_row(name, x, d, "\n".join(filter(None, (note, small))), found))
-    return Comparison(rows)
+        notes.append("\n".join(filter(None, (note, small))))
+        asked.append(found)
+    return Comparison(list(map(_row, named, differences, notes, likeliest(asked))))
+
+
+def _numbers(a: Any) -> Any:
+    """The numbers of a tensor of PyTorch."""
+    return numbers_of(a) if isinstance(a, tensor_kinds()) else a
 
 
 def _exchanges(
@@ -202,11 +211,13 @@ def _exchanges(
 
 
 def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
-    """For PyTorch's tensors, the same question about our engine's tensors; or None and the reason.
+    """The same question about our engine's tensors, if those are PyTorch's; or None and the reason.
 
     We find mistakes with our rules, on our graph. So we run the recorded program again on our engine,
     where it must give the same gradient.
     """
+    if isinstance(request.z, Tensor):
+        return request, ""
     seen = request.namespace.values()
     tapes = [
         t.torch if isinstance(t, BothTapes) else t for t in seen if isinstance(t, Tape | BothTapes)
@@ -240,8 +251,9 @@ def _too_small(d: Difference, right: Any) -> str:
 
 
 def _row(
-    name: str, tensor: Tensor, d: Difference, note: str, found: Diagnosis | None
+    named: tuple[str, Any, Any], d: Difference, note: str, found: Diagnosis | None
 ) -> CompareRow:
+    name, tensor, _ = named
     lines = [f"{name}: {one}" for one in (d.reason, note) if one]
     if found is not None:
         lines.append(found.about(name))

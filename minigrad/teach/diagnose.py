@@ -17,7 +17,7 @@ table is searched, altered.py for other programs.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -35,7 +35,6 @@ from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS, slips
-from minigrad.teach.mistakes_of_ops import EXTREMES
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
     Tried,
@@ -81,17 +80,53 @@ def diagnose(
     >>> diagnose(z, x, (x.detach() * x.detach()).cos(), name="x").kind
     'forgot_inner'
     """
-    if z.node is None or x.node is None:
+    request = Request(z, x, gradient, name, namespace or {}, rtol, atol)
+    return likeliest([explanations(request, mine)])[0]
+
+
+class Candidates(NamedTuple):
+    """All the mistakes that give the numbers of an answer."""
+
+    found: list[Diagnosis]
+    answer: Answer
+
+    def key(self, d: Diagnosis) -> tuple[str, Any]:
+        """The kind and the operation of a mistake, or its message without the answer's name."""
+        return d.kind, d.node or d.message.replace(f" {self.answer.name} ", " ")
+
+    def among(self, keys: Container[Any]) -> list[Diagnosis]:
+        """The mistakes that have one of these keys."""
+        return [d for d in self.found if self.key(d) in keys]
+
+
+def explanations(request: Request, mine: object) -> Candidates | None:
+    """The mistakes that turn the requested gradient into `mine`; None if it cannot be searched."""
+    if request.z.node is None or request.x.node is None:
         return None
     try:
         with unobserved(), np.errstate(all="ignore"):
-            answer = Answer(Request(z, x, gradient, name, namespace or {}, rtol, atol), mine)
+            answer = Answer(request, mine)
             found = _search(answer)
-            if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
+            tolerances = request.rtol, request.atol
+            if not found and not difference(answer.mine, answer.right, *tolerances).ok:
                 found = list(noise(answer))  # right to a few digits only
-            return best(found, answer)
+            return Candidates(found, answer)
     except (AutogradError, NotImplementedError, *MISFITS):
         return None  # the graph was freed or overwritten, or there are no numbers: the report must not fail
+
+
+def likeliest(several: Sequence[Candidates | Diagnosis | None]) -> list[Diagnosis | None]:
+    """For each answer the likeliest mistake; if one mistake explains all of them, that one.
+
+    A Diagnosis is kept.
+    """
+    wrong = [c for c in several if isinstance(c, Candidates) and c.found]
+    own = [c.key(likelier(*c)) for c in wrong]
+    shared = set.intersection(*({c.key(d) for d in c.found} for c in wrong)) if wrong else set()
+    if shared and not shared.intersection(own):
+        own = [wrong[0].key(likelier(wrong[0].among(shared), wrong[0].answer))]
+    keys = [key for key in own if key in shared][:1]
+    return [best(*c, c.among(keys)) if isinstance(c, Candidates) else c for c in several]
 
 
 def diagnose_function(
@@ -210,7 +245,9 @@ def _has_a_minus(a: Answer, d: Diagnosis) -> bool:
     """Does the operation, or its derivative, have a minus sign?"""
     if op_name(d.node) == "pow" and d.node is not None:
         return bool(np.all(a.graph.values(d.node).get("y", 0) < 0))
-    return op_name(d.node) in MINUS
+    return op_name(d.node) in MINUS or any(
+        u.node is d.node and constant_factor(u) < 0 for u in a.graph.uses
+    )
 
 
 def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
@@ -254,9 +291,6 @@ LIKELIER = [
     # as for forgot_inner
     Likelier("upstream_only", {"wrong_argument"},
              lambda a, first, d: op_name(first.node) == "pow" and _reads(a, first, d)),
-    # for log(max(x)): more likely that the logarithm was not differentiated
-    Likelier("upstream_only", {"wrong_argument"},
-             lambda a, first, d: op_name(first.node) in EXTREMES and _reads(a, d, first)),
     # 1 / x is a product with 1: nobody swaps its operands
     Likelier("upstream_only", {"swapped_operands"}, lambda a, first, d: _by_a_number(a, first)),
     # log_softmax passes on g and a second part: without that part, its derivative is missing
@@ -291,15 +325,26 @@ LIKELIER = [
 ]  # fmt: skip
 
 
-def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
-    """The first in the order of the table, or a likelier one."""
-    if not found:
-        return None
-    found = sorted(found, key=lambda d: ORDER.get(d.kind, len(ORDER)))
+def likelier(found: list[Diagnosis], a: Answer) -> Diagnosis:
+    """The likeliest of these mistakes, at least one: the first in the order of the table, or an exception."""
+    sure = {d.kind for d in found if d.node and not d.doubtful}
+    found = [d for d in sorted(found, key=_rank) if not d.doubtful or d.kind not in sure]
     first = found[0]
     for kind, than, fits in LIKELIER:
         if first.kind in than:
             first = next((d for d in found if d.kind == kind and fits(a, first, d)), first)
+    return first
+
+
+def _rank(d: Diagnosis) -> int:
+    return ORDER.get(d.kind, len(ORDER))
+
+
+def best(found: list[Diagnosis], a: Answer, shared: Sequence[Diagnosis] = ()) -> Diagnosis | None:
+    """The likeliest mistake, with the names of the others; shared: those that explain other answers as well."""
+    if not found:
+        return None
+    found, first = sorted(found, key=_rank), shared[0] if shared else likelier(found, a)
     kinds = [kind for d in found for kind in (d.kind, *d.also)]
     also = tuple(k for k in dict.fromkeys(kinds) if k != first.kind)
     message = first.message

@@ -272,8 +272,11 @@ def _scale(use: Use) -> Variants:
         factors |= {f: fraction_of(f) for n in graph.numbers for f in (n, 1 / n)}
     for name, v in graph.scalars.items() if c else ():  # 0.5 * lam, without lam
         factors = {1 / v: f"1/{name}"} | ({v: name} if v != c else {}) | factors
-    for f, words in factors.items():
-        if abs(f) != 1:
+    twins = use.twins  # of x * x, both together
+    for f, words in factors.items() if use is twins[0] else ():
+        if abs(f) != 1 and len(twins) > 1:
+            yield Variant(f * use.passed + (f - 1) * twins[1].passed, words)
+        elif abs(f) != 1:
             yield Variant(f * use.passed, words, f)
 
 

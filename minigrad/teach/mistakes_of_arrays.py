@@ -77,20 +77,15 @@ def _in_order(n: int, size: int, step: int) -> Iterator[int]:
         yield from range(start, min(start + size, n))[:: step if size == 1 else -step]
 
 
-@mistake("wrong_argument", "getitem constant_pad_nd")
-def _another_part(use: Use) -> Variants:
-    """The gradient through {op}{line} was taken from, or put in, the wrong place: {n}.
+@mistake("wrong_argument", "getitem")
+def _another_part(use: Use, index: Any) -> Variants:
+    """The gradient through {op}{line} was put in the wrong place: {n}.
 
-    Write down which entries the operation reads, or where it puts them. The gradient of each entry
-    goes back to its own place.
+    Write down which entries the operation reads. The gradient of each entry goes back to its own
+    place, and is 0 elsewhere.
     """
-    if use.op_name == "constant_pad_nd":
-        both = zip(use.values["widths"], use.passed.shape, strict=True)
-        inside = tuple(slice(before, before + n) for (before, _), n in both)
-        for part, words in _parts_beside(inside, use.g.shape):
-            yield Variant(use.g[part], words)
-    elif all(u.op_name != "log_softmax" for u in use.graph.edges_of.get(use.parent, ())):
-        for part, words in _parts_beside(use.values["index"], use.passed.shape):
+    if all(u.op_name != "log_softmax" for u in use.graph.edges_of.get(use.parent, ())):
+        for part, words in _parts_beside(index, use.passed.shape):
             yield Variant(use.rule(use.g, index=part), words)  # of log_softmax: another class
 
 
@@ -290,12 +285,10 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
     for other in range(use.passed.ndim):
         if other != right % use.passed.ndim:
             changed: Axis = other if isinstance(axis, int) else (other,)
-            if "at" in values:  # of max and min: the entries that were chosen
-                chosen = values["x"] == getattr(np, op.name)(values["x"], other, keepdims=True)
-                wide = [use.widened(along=along) for along in (right, other)]
-                yield from (Variant(chosen * w, str(right)) for w in wide if w is not None)
-                continue
-            yield Variant(use.rule(use.g, axis=changed), str(right))
+            at = {}
+            if "at" in values:  # of max and min: which entries were chosen
+                at["at"] = getattr(np, f"arg{op.name}")(values["x"], other, keepdims=True)
+            yield Variant(use.rule(use.g, axis=changed, **at), str(right))
             if "z" in use.reads() and "x" in values:
                 z = use.applied(axis=changed)
                 yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
@@ -652,7 +645,7 @@ def _einsum_operands(use: Use) -> Variants:
 # ------------------------------------------------------------------ convolution
 
 
-@mistake("index_not_scattered", "convolution max_pool2d window_sum")
+@mistake("index_not_scattered", "convolution max_pool2d")
 def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: Any) -> Variants:
     """The windows of {op}{line} overlap, and the gradient of one overwrote the others.
 
@@ -668,17 +661,15 @@ def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: An
     for filters in (slice(None), slice(-1, None)):  # all of them at once, or one after the other
         d = np.pad(0 * use.passed, room)
         for i, j in np.ndindex(use.g.shape[-2:]):
-            down, across = i * stride[0], j * stride[1]
-            at = (..., slice(down, down + rows), slice(across, across + columns))
-            g = use.g[..., i, j, None, None]
+            i0, j0 = i * stride[0], j * stride[1]
+            at = (..., slice(i0, i0 + rows), slice(j0, j0 + columns))
             if w is not None:
                 d[at] = np.einsum("no,ocij->ncij", use.g[:, filters, i, j], w[filters])
-            elif use.op_name == "window_sum":
-                d[at] = g / values["count"]
             else:  # the whole window, or only the place of its largest entry
                 window = np.pad(values["x"], room, constant_values=-np.inf)[at]
-                chosen = window == np.max(window, (-2, -1), keepdims=True)
-                d[at] = np.where(chosen, g, 0 if filters.start is None else d[at])
+                largest = window == np.max(window, (-2, -1), keepdims=True)
+                rest = 0 if filters.start is None else d[at]
+                d[at] = np.where(largest, use.g[..., i, j, None, None], rest)
         yield d[..., top : top + height, left : left + width]
 
 

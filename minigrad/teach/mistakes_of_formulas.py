@@ -240,9 +240,7 @@ def _normalization(
     return Formula(use, node, wrong, NORMALIZATION_TEXT if centered else words)
 
 
-def _with_the_mean(
-    first: Array, mean: Array, other: Array, n: int, size: Array
-) -> list[tuple[str, str, Array]]:
+def _with_the_mean(first: Array, mean: Array, other: Array, n: int, size: Array) -> Rows:
     """The mistakes that involve the mean, for a normalization over n entries, in  first - mean - other.
 
     size    the mean of  y * y,  which is 1 without eps

@@ -71,7 +71,7 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
 def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
-    """{op}{line} divides by {n}.
+    """{op}{line} divides by {n}, the sum of the class weights, but your gradient does not.
 
     A weighted mean is divided by the sum of the weights.
     """
@@ -79,9 +79,7 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
         kept = target[weights != 0]
         total = float(np.sum(c[kept]))
         for n in (1, kept.size, target.size, float(np.sum(c))):
-            yours = "does not" if n == 1 else f"by {n:.4g}"
-            words = f"{total:.4g}, the sum of the class weights, but your gradient {yours}"
-            yield Variant(use.passed * total / n, words)
+            yield Variant(use.passed * total / n, f"{total:.4g}")
 
 
 @mistake("wrong_argument", "cross_entropy")
@@ -153,11 +151,8 @@ def _one_branch_of_huber(use: Use, x: Array, y: Array) -> Variants:
     if np.all(size):
         yield Variant(use.passed * np.maximum(size, 1), "your gradient is quadratic everywhere")
         yield Variant(use.passed * np.maximum(1 / size, 1), "your gradient is linear everywhere")
-        times, words = (1 / limit, "delta") if huber else (limit, "1 / beta")
-        d = use.passed * np.where((size < 1) == huber, 1, times)
-        yield Variant(
-            d, f"the factor {words} of the {'linear' if huber else 'quadratic'} part is missing"
-        )
+        d = use.passed * np.where((size < 1) == huber, 1, 1 / limit if huber else limit)
+        yield Variant(d, f"the factor {'delta' if huber else '1 / beta'} of one part is missing")
 
 
 # ------------------------------------------------------------------ statistics

@@ -237,8 +237,6 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     """
     if use.op_name == "prod":
         return use.widened(use.g * z)
-    if use.op_name in (*EXTREMES, "max_pool2d"):  # there, the function itself is x
-        return use.passed * use.values["x"]
     alone = use.of_one or use.op_name in CLAMPS
     if use.op_name == "pow" and use.name == "y":  # for 2**x, only a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1

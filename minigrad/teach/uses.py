@@ -238,14 +238,10 @@ class Use:
         batch = self.name == "y" and x is not None and np.ndim(x) > 2 and self.passed.ndim == 2
         return bool(batch and self.op_name == "matmul")
 
-    def widened(self, d: Array | None = None, along: int | None = None) -> Array | None:
-        """g (or d), repeated for every entry that a reduction has read; None if it does not fit.
-
-        along   another axis, instead of the one that was reduced
-        """
+    def widened(self, d: Array | None = None) -> Array | None:
+        """g (or d), repeated for every entry that a reduction has read; None if it does not fit."""
         d, shape = self.g if d is None else d, self.passed.shape
-        axis = self.values.get("axis") if along is None else along
-        keepdims = bool(self.values.get("keepdims", False))
+        axis, keepdims = self.values.get("axis"), bool(self.values.get("keepdims", False))
         try:
             return np.broadcast_to(restore_axes(d, shape, axis, keepdims), shape)
         except (ValueError, IndexError, RuntimeError):
