@@ -327,7 +327,7 @@ LIKELIER = [
 
 def likelier(found: list[Diagnosis], a: Answer) -> Diagnosis:
     """The likeliest of these mistakes, at least one: the first in the order of the table, or an exception."""
-    sure = {d.kind for d in found if d.node and not d.doubtful}
+    sure = {d.kind for d in found if not d.doubtful}
     found = [d for d in sorted(found, key=_rank) if not d.doubtful or d.kind not in sure]
     first = found[0]
     for kind, than, fits in LIKELIER:

@@ -175,14 +175,16 @@ def _one_of_both_operands(use: Use) -> Passes:
 @mistake("missing_path")
 def _missing_operand(use: Use) -> Passes:
     """A path is missing: several operands of {op}{line} depend on {x}, and the gradient through
-    one of them was left out.
+    one of them, {n}, was left out.
 
     An operation passes a gradient to each of its operands. Add up everything that arrives at {x}.
     """
     # Further up than the place where the paths meet: a term of a sum, a factor of a product.
     paths = use.graph.paths
     leading = {u.parent for u in paths if u.node is use.node and not u.part}
-    return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
+    if len(leading) < 2 or use.fan_in > 1:
+        return None
+    return [Variant(np.zeros_like(use.passed), use.graph.called(use.parent))]
 
 
 @mistake("double_counted")
