@@ -519,6 +519,14 @@ NEW = {
     "all_rows_but_the_first": (
         lambda x: (tensor(Y4) @ x).sigmoid().log().sum(), X, "missing_path",
         Y4[1:].T @ (1 / (1 + np.exp(Y4[1:] @ X)))),
+    "a_factor_along_another_axis": (
+        lambda x: (x * tensor(W[:3])[:, None] * tensor(N)).sum(), M, "reduction_axis", N * W[:3]),
+    "a_root_of_two_squares": (
+        lambda x: ((x[:2] ** 2 + x[2:] ** 2).sqrt() * tensor(W[:2])).sum(), X, "wrong_argument",
+        np.r_[W[:2], W[:2]] * X),
+    "an_array_of_another_branch": (
+        lambda x: (tensor(X4) @ x).sin().sum() - (tensor(Y4) @ x).sin().sum(), X, "wrong_argument",
+        X4.T @ (np.cos(X4 @ X) - np.cos(Y4 @ X))),
     "through_detach": (
         lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
         W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),

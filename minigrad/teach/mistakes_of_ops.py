@@ -132,7 +132,7 @@ def _exponent_not_lowered(use: Use) -> Variants:
         yield Variant(powers[name] * use.g * z, lowered)
         inner = use.graph.edges_of.get(use.parent, ())
         inner = [u for v in inner for u in (v, *use.graph.edges_of.get(v.parent, ()))]  # sum + eps
-        if name == "sqrt" and {u.op_name for u in inner} & {"sum", "mean", "matmul", "var"}:
+        if name == "sqrt" and {u.op_name for u in inner} & {"sum", "mean", "matmul", "var", "pow"}:
             yield Variant(use.g / 2, "it is not divided by the root")  # as if (|x|)' were x
     elif name in ("mul", "matmul") and len(use.twins) > 1 and use.fan_in > 2:  # x * x, or x @ x
         if use is use.twins[0] and use.passed.ndim:
@@ -168,6 +168,18 @@ def _divided_or_multiplied(use: Use) -> Variants:
         yield Variant(use.fit(use.g / other), "divided, and not multiplied,")
     else:
         yield Variant(use.fit(use.g * other), "multiplied, and not divided,")
+
+
+@mistake("reduction_axis", "mul div")
+def _factor_along_another_axis(use: Use) -> Variants:
+    """The other factor in the derivative of {op}{line} was repeated along the wrong axis.
+
+    Repeat it as in the forward pass: v[None, :] has a vector in each row, v[:, None] in each column.
+    """
+    other = use.values.get(use.beside)
+    if other is not None and np.size(other) > 2 and 1 in (*np.shape(other)[-2:], np.ndim(other)):
+        turned = other[:, None] if np.ndim(other) == 1 else np.swapaxes(other, -1, -2)
+        yield use.rule(use.g, **{use.beside: turned}) if np.ndim(use.g) > 1 else None
 
 
 ACTIVATIONS = "gelu silu mish hardswish"  # x times a function of x

@@ -408,6 +408,14 @@ class Graph:
         return [i for i in given if isinstance(i, np.ndarray) and i.dtype.kind in "iu"]
 
     @cached_property
+    def arrays_read(self) -> list[tuple[str, Array]]:
+        """Those of the arrays that the program reads as constants."""
+        fixed = [u.values.get(u.beside) for u in self.uses if u.beside not in u.origins]
+        read = [v for v in fixed if isinstance(v, np.ndarray)]
+        alike = (((n, v), c) for n, v in self.arrays.items() for c in read if v.shape == c.shape)
+        return [named for named, c in alike if np.allclose(named[1], c)]
+
+    @cached_property
     def factors(self) -> set[float]:
         """The constants that the program multiplies by, without their signs."""
         return {abs(constant_factor(use)) for use in self.paths} - {0.0}

@@ -400,9 +400,10 @@ def _another_value(a: Answer) -> Places:
     """
     if a.few:
         return
+    named = a.graph.tensors + a.graph.arrays_read
     for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0]):
         read = [v for v in map(use.values.get, use.reads()) if isinstance(v, np.ndarray)]
-        for value, (n, other) in product(read, a.graph.tensors):
+        for value, (n, other) in product(read, named):
             if value.size < 3 or other.shape != value.shape or np.array_equal(other, value):
                 continue
             for values in _read_instead(use, value, other):
@@ -412,7 +413,9 @@ def _another_value(a: Answer) -> Places:
                     instead = instead + (np.nan if d is None else d)
                 effect = use.changes(np.asarray(instead))
                 if a.target in effect and a.gives(a.right + effect[a.target]):
-                    meant = next((m for m, v in a.graph.tensors if v is value), "another value")
+                    same = (m for m, v in named if v is value or np.array_equal(v, value))
+                    meant = next(same, "another value")
+                    meant = "its own operand" if meant == n else meant  # both without a name
                     yield {"use": use, "n": n, "m": meant}
 
 
