@@ -527,6 +527,11 @@ NEW = {
     "an_array_of_another_branch": (
         lambda x: (tensor(X4) @ x).sin().sum() - (tensor(Y4) @ x).sin().sum(), X, "wrong_argument",
         X4.T @ (np.cos(X4 @ X) - np.cos(Y4 @ X))),
+    "the_padding_not_cut_off": (
+        lambda x: (F.pad(x, (1, 1, 1, 1)) * tensor(np.pad(N, 1, mode="edge"))).sum(), M, "shape",
+        np.pad(N, 1, mode="edge")),
+    "the_other_part_of_a_dropout": (
+        lambda x: (x * tensor([0, 2.5, 2.5, 2.5]) * tensor(W)).sum(), X, "scale", W * [0, 1, 1, 1] / 0.6),
     "through_detach": (
         lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
         W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),

@@ -255,7 +255,8 @@ def _scale(use: Use) -> Variants:
     if y is not None and np.ndim(y) == 0:
         own.append(float(y))
     own += [np.sqrt(2 * np.pi)] if use.op_name == "erf" else []  # of the normal density
-    own += [float(np.max(use.values[use.beside]))] if use.is_dropout else []  # 1 / (1 - p)
+    kept = float(np.max(use.values[use.beside])) if use.is_dropout else 0.0  # 1 / (1 - p)
+    own += [kept, kept - 1] if kept else []  # (1 / p) / (1 / (1 - p)) is  1 / (kept - 1)
     own += [-c for c in own if c < 0]  # without its size, and with its sign
     for c in own:  # forgotten, or there twice; and with the 2 of a square
         factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}

@@ -102,6 +102,19 @@ def _other_shape(a: Answer) -> Places:
 
 
 @mistake_in(WRONG_SHAPE, "shape")
+def _with_the_padding(a: Answer) -> Places:
+    """The gradient of the padding was not cut off: the shape is {mine}, and that of {x} is {right}.
+
+    Cut off as many entries on each side as the padding has added.
+    """
+    if a.mine.ndim == a.right.ndim:
+        sizes = zip(a.mine.shape, a.right.shape, strict=True)
+        inside = tuple(slice((m - n) // 2, (m - n) // 2 + n) for m, n in sizes if m >= n)
+        if a.equal(a.mine[inside], a.right):
+            yield {}
+
+
+@mistake_in(WRONG_SHAPE, "shape")
 def _jacobian(a: Answer) -> Places:
     """This is the whole Jacobian, of the shape {mine}; the gradient of {x} has the shape {right}.
 
