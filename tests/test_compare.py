@@ -147,6 +147,19 @@ def test_parameters_of_a_module_have_names():
     ]
 
 
+def test_the_entries_of_a_dict_and_of_a_list_have_names():
+    params = {"w": tensor([[2.0, 1.0]], requires_grad=True), "b": tensor([3.0], requires_grad=True)}
+    grads = {"w": [[5.0, 1.0]], "b": [2.0]}
+    x = tensor([[5.0], [1.0]])
+    hs = [params["w"] @ x]
+    hs.append(hs[0].sin() + params["b"])
+
+    report = compare(hs[1].sum(), grads)
+
+    assert [row.name for row in report.rows] == ["params['w']", "params['b']"]
+    assert "The derivative of Mm (which gives hs[0]) was not multiplied" in str(report)
+
+
 def test_the_gradient_of_z_may_be_given():
     x = tensor([1.0, 2.0], requires_grad=True)
     z = x * 5

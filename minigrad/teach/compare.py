@@ -28,7 +28,7 @@ from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
-from minigrad.tape.names import name_in
+from minigrad.tape.names import name_in, tensors_in
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, Request, exchanged
 from minigrad.teach.diagnose import Candidates, explanations, likeliest
@@ -108,7 +108,7 @@ def compare(
                compare is called: an array, a Tensor or nested lists; or `...` for a gradient
                that you have not derived yet
     derived    the same as a mapping, {x1: array} or {"x1": array}; for names such as
-               "gradient" that are parameters here
+               "gradient" that are parameters here, and for the keys of a dict of tensors
     gradient   dL/dz, as for backward(), or as a nested list; ones if left out
     rtol, atol what counts as close; by default it depends on the type of the numbers
     returns    a Comparison with .ok and .rows; a wrong shape is a row, not an error
@@ -150,7 +150,7 @@ def compare_in(
         raise TypeError(
             "compare needs at least one gradient, for example  compare(z, x=my_gradient)."
         )
-    namespace = {**_parameters(namespace), **namespace}
+    namespace = {**namespace, **dict(tensors_in(namespace, tensor_kinds()))}
     named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
     for name, x, _ in named:
         if not x.requires_grad:
@@ -330,9 +330,11 @@ def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
         return name_in(namespace, key) or "(no name)", key
     if not isinstance(key, str):
         raise TypeError(f"compare: {key!r} is neither a Tensor nor the name of one.")
-    found = namespace.get(key)
+    entries = [name for name in namespace if name.endswith(f"[{key!r}]")]  # params["W"]
+    name = entries[0] if key not in namespace and len(entries) == 1 else key
+    found = namespace.get(name)
     if isinstance(found, tensor_kinds()):
-        return key, found
+        return name, found
     if key in namespace:
         raise TypeError(
             f"compare: {key} is of type {type(found).__name__}; it must be a minigrad Tensor."
@@ -341,13 +343,3 @@ def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     near = difflib.get_close_matches(key, tensors, n=1)
     remedy = f" Did you mean {near[0]}?" if near else ""
     raise NameError(f"compare: there is no tensor called {key} here.{remedy}")
-
-
-def _parameters(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the modules in a namespace: "layer.weight", "model.0.bias"."""
-    return {
-        f"{name}.{inner}": parameter
-        for name, module in namespace.items()
-        if not name.startswith("_") and hasattr(type(module), "named_parameters")
-        for inner, parameter in module.named_parameters()
-    }
