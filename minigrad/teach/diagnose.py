@@ -17,7 +17,7 @@ table is searched, altered.py for other programs.
 """
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -94,10 +94,6 @@ class Candidates(NamedTuple):
         """The kind and the operation of a mistake, or its message without the answer's name."""
         return d.kind, d.node or d.message.replace(f" {self.answer.name} ", " ")
 
-    def among(self, keys: Container[Any]) -> list[Diagnosis]:
-        """The mistakes that have one of these keys."""
-        return [d for d in self.found if self.key(d) in keys]
-
 
 def explanations(request: Request, mine: object) -> Candidates | None:
     """The mistakes that turn the requested gradient into `mine`; None if it cannot be searched."""
@@ -123,10 +119,11 @@ def likeliest(several: Sequence[Candidates | Diagnosis | None]) -> list[Diagnosi
     wrong = [c for c in several if isinstance(c, Candidates) and c.found]
     own = [c.key(likelier(*c)) for c in wrong]
     shared = set.intersection(*({c.key(d) for d in c.found} for c in wrong)) if wrong else set()
-    if shared and not shared.intersection(own):
-        own = [wrong[0].key(likelier(wrong[0].among(shared), wrong[0].answer))]
-    keys = [key for key in own if key in shared][:1]
-    return [best(*c, c.among(keys)) if isinstance(c, Candidates) else c for c in several]
+    key = next((key for key in own if key in shared), None)
+    return [
+        best(*c, [d for d in c.found if c.key(d) == key]) if isinstance(c, Candidates) else c
+        for c in several
+    ]
 
 
 def diagnose_function(
