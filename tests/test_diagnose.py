@@ -1242,6 +1242,24 @@ def test_a_slip_at_every_step_of_a_recurrence_is_one_mistake(name, slip, kind):
     assert one_row(names, z, name, by_hand(**slip)[name]).diagnosis.kind == kind
 
 
+@pytest.mark.parametrize(
+    "slope, read, kind", [(False, 0, "upstream_only"), (True, 1, "wrong_argument")]
+)
+def test_a_slip_at_every_step_of_a_long_loop_is_found_in_time(slope, read, kind):
+    w, x = leaf(draw(3, 3, seed=1) / 2), draw(40, 3, seed=2)
+    hs = [tensor(draw(3, seed=3))]
+    for t in range(40):
+        hs.append((w @ hs[-1] + tensor(x[t])).tanh())
+    h, g, mine = [one.detach().numpy() for one in hs], np.ones(3), 0
+    for t in reversed(range(40)):
+        d = g * (1 - h[t + 1] ** 2) if slope else g
+        mine, g = mine + np.outer(d, h[t + read]), w.detach().numpy().T @ d
+
+    row = one_row({"w": w, "hs": hs}, hs[-1].sum(), "w", mine)
+
+    assert row.diagnosis is not None and row.diagnosis.kind == kind
+
+
 def test_the_value_of_the_next_step_and_a_mean_over_the_steps_are_named():
     names, z, by_hand = recurrence()
 

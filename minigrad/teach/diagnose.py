@@ -190,11 +190,11 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += before_the_softmax(a, tried)
     if not found and time.thread_time() < until:
+        found += off_by_one(a, until)
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
         found += chain(
             altered(a, until),
-            off_by_one(a, until),
             another_value(a, until),
             at_other_values(a, until),
         )

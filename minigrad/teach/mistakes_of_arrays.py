@@ -201,7 +201,8 @@ def _averaged(use: Use) -> int:
         weights = use.values.get("weights") if use.values.get("reduced") else None
         n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0
         return round(n) if abs(n - round(n)) < 1e-4 * max(n, 1) else 0
-    c = abs(constant_factor(use))
+    if (c := abs(constant_factor(use))) == 0:
+        return 0
     sums = [u for u in use.graph.paths if u.op_name == "sum"]
     # 1/2 is rather that of a square, unless the sum of two numbers is halved at once
     counts = {u.gathered for u in sums if u.gathered > 2 or u.node is use.parent} - {0, 1}

@@ -234,13 +234,15 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     for uses, in_steps in repeated_uses(a.graph):
         if a.few and (a.mine.size != 1 or len(uses) < 4):
             continue  # one number proves little, unless a loop has many steps
+        latest = (min(states, key=_newest_first, default=None) for states in in_steps)
+        last = [a.graph.known[n] for n in latest if n in a.graph.known]
         of_one = "z" in uses[0].reads() and (uses[0].of_one or uses[0].op_name in SOFT)
         for name in (*uses[0].reads(), *([AT] if of_one else [])):
             values = [u.values.get("x" if name is AT else name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
             alike = _at_one_step(values)
-            for n, shifted in chain(_shifted(a, values), alike) if in_steps else alike:
+            for n, shifted in chain(_shifted(a, values, last), alike) if in_steps else alike:
                 values_at = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
                 if time.thread_time() > until:
                     return
@@ -295,9 +297,14 @@ def _called(graph: Graph, value: object) -> str:
 AT = ""  # in place of a name: another operand, with the result that belongs to it
 
 
-def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The values, each one step later or earlier, with each possible value at the end."""
+def _newest_first(node: Any) -> int:
+    return 0 if node is None else node.queue_key
+
+
+def _shifted(a: Answer, values: list[Any], last: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The values, each one step later or earlier, with each possible value at the end; last: the last states."""
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
+    like += [t for t in last if np.shape(t) == np.shape(values[0])]
     for end in (values[-1], *like):
         yield "the step after", [*values[1:], end]
     zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out

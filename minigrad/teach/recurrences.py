@@ -44,6 +44,14 @@ class Recurrence(NamedTuple):
         """The state before each step, for the steps whose state before has a node."""
         return self.states[:-1] if self.start is None else [self.start, *self.states[:-1]]
 
+    def has_steps(self, path: OperandPath, last: Node, before: Node) -> bool:
+        """Are there several steps of this recurrence between two of its states, along this path?"""
+        return (
+            last in self.states
+            and before in self.before
+            and (self.path * (len(path) // len(self.path)) == path)
+        )
+
 
 def recurrences(graph: Graph) -> Iterator[Recurrence]:
     """The recurrences of the program, the longest ones first for each operation."""
@@ -52,15 +60,21 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
         of_one.setdefault(op_name(node), []).append(node)
     known: set[tuple[Any, Any]] = set()  # a state, and the one before it
     for nodes in of_one.values():
+        all_found: list[Recurrence] = []
         for k, last in enumerate(nodes):
             found: list[Recurrence] = []
             for before in nodes[k + 1 : k + 1 + BEFORE]:
                 path = None if (last, before) in known else _path_back(graph, last, before)
-                recurrence = None if path is None else _from_the_last(graph, last, before, path)
-                found += [recurrence] if recurrence and len(recurrence.states) > 1 else []
+                if path is None or any(
+                    r.has_steps(path, last, before) for r in [*all_found, *found]
+                ):
+                    continue
+                recurrence = _from_the_last(graph, last, before, path)
+                found += [recurrence] if len(recurrence.states) > 1 else []
             regular = [recurrence for recurrence in found if recurrence.regular]
             for recurrence in regular or found:  # the others connect different places in a step
                 known |= set(pairwise(recurrence.states[::-1]))
+                all_found.append(recurrence)
                 yield recurrence
 
 
