@@ -59,6 +59,30 @@ def test_a_wrong_rule_is_found_and_located(x):
     assert gradcheck(WrongCube.apply, x, raise_exception=False) is False
 
 
+def test_a_wrong_gradient_of_a_weight_that_the_function_does_not_take_as_its_argument_is_found(x):
+    layer = minigrad.nn.Linear(2, 2).double()
+
+    assert gradcheck(lambda x, *weights: layer(x), (x, *layer.parameters()))
+    assert gradgradcheck(lambda x, *weights: layer(x).tanh(), (x, *layer.parameters()))
+    with pytest.raises(GradcheckError, match="output 0 with respect to input 0: 1 of 16"):
+        gradcheck(lambda weight: WrongCube.apply(x), (x,))
+
+
+def test_the_function_gets_the_tensors_themselves(x):
+    weight, seen = minigrad.nn.Parameter(x.detach()), []
+
+    assert gradcheck(lambda w: seen.append(w) or w.exp(), (weight,))
+    assert gradgradcheck(lambda w: seen.append(w) or w.exp(), (weight,))
+
+    assert all(w is weight for w in seen)
+    assert minigrad.equal(weight, x) and weight.grad is None
+
+
+def test_results_without_a_gradient_are_not_compared_if_there_are_others(x):
+    assert gradcheck(lambda x: (x.exp(), x.detach()), x)
+    assert gradgradcheck(lambda x: (x.detach(), x.exp()), x)
+
+
 def test_a_wrong_tangent_is_found(x):
     with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch"):
         gradcheck(WrongCube.apply, x, check_backward_ad=False, check_forward_ad=True)

@@ -16,7 +16,6 @@ functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, s
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,19 +40,36 @@ def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float =
 
     returns    for each result, an array of shape (entries of x, entries of the result)
     """
-    base, results = np.array(xs[which].array), _results(f, xs)
+    x, results = xs[which].memory(), _results(f, xs)
     columns: list[list[Any]] = []
-    for unit in F.basis(xs[which]):
-        step = unit.array * base.dtype.type(eps)
-        high, low = (
-            _results(f, _replaced(xs, which, wrap(base + sign * step).requires_grad_()))
-            for sign in (1, -1)
-        )
-        _check_alike(results, high)
-        _check_alike(results, low)
+    for at in np.ndindex(x.shape):
+        high, low = (_moved(f, xs, x, at, step, results) for step in (eps, -eps))
         columns.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(high, low, strict=True)])
-    shapes = [(base.size, z.size) for z in results]
+    shapes = [(x.size, z.size) for z in results]
     return [np.array([c[i] for c in columns]).reshape(shape) for i, shape in enumerate(shapes)]
+
+
+def _moved(
+    f: Func,
+    xs: tuple[Tensor, ...],
+    x: Array,
+    at: tuple[int, ...],
+    step: float,
+    results: list[Array],
+) -> list[Array]:
+    """The results of f while one entry of x is moved.
+
+    The entry is moved in the memory of the given tensor, as f may reach that in another way
+    than by its argument: as the weight of a layer.
+    """
+    before = x[at]
+    x[at] += step
+    try:
+        moved = _results(f, xs)
+    finally:
+        x[at] = before
+    _check_alike(results, moved)
+    return moved
 
 
 def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: float = 1e-20) -> Any:
@@ -68,10 +84,6 @@ def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: floa
     v = np.ones_like(np.asarray(x, float)) if direction is None else np.asarray(direction)
     z = f(np.asarray(x, complex) + 1j * h * v)
     return np.imag(z) / h
-
-
-def _replaced(xs: tuple[Tensor, ...], which: int, new: Tensor) -> tuple[Tensor, ...]:
-    return (*xs[:which], new, *xs[which + 1 :])
 
 
 def _results(f: Func, xs: Any) -> list[Array]:
@@ -193,19 +205,18 @@ def _check(
             )
     with modes.enable_grad():
         outputs = _outputs(f(*xs))
-    by_rows = partial(F.jacrev, differentiable=False)
-    by_columns = partial(F.jacfwd, randomness="different")
-    transforms = [("backward", by_rows)] * backward + [("forward", by_columns)] * forward
+    checked = [i for i, z in enumerate(outputs) if z.requires_grad] or range(len(outputs))
+    transforms = [_by_rows] * backward + [_by_columns] * forward
     for k in places:
         numeric = numerical_jacobian(f, xs, k, eps)
-        for mode, transform in transforms:
-            found = _jacobians(transform, f, xs, k) if outputs else []
-            for i, analytic in enumerate(found):
-                how = "computed with forward mode " if mode == "forward" else ""
+        for transform in transforms:
+            found = transform(f, outputs, xs, k) if outputs else []
+            for i in checked:
+                how = "computed with forward mode " if transform is _by_columns else ""
                 what = f"{how}mismatch for output {i} with respect to input {k}"
-                _compare(analytic, numeric[i], what, outputs[i], xs[k], atol, rtol)
-            if mode == "backward" and outputs:
-                _check_repeatable(found, _jacobians(transform, f, xs, k), nondet_tol)
+                _compare(found[i], numeric[i], what, outputs[i], xs[k], atol, rtol)
+            if transform is _by_rows and outputs:
+                _check_repeatable(found, transform(f, outputs, xs, k), nondet_tol)
     if backward:
         _check_linear([z for z in outputs if z.requires_grad], [xs[k] for k in places])
 
@@ -235,9 +246,21 @@ def _check_repeatable(first: list[Array], second: list[Array], tolerance: float)
         )
 
 
-def _jacobians(transform: Func, f: Func, xs: tuple[Any, ...], k: int) -> list[Any]:
-    """The Jacobian (entries of x, entries of the result) of each result, by jacrev or jacfwd."""
-    x, blocks = xs[k], transform(_outputs_of(f), k)(*xs)
+def _by_rows(f: Func, outputs: list[Tensor], xs: tuple[Any, ...], k: int) -> list[Any]:
+    """The Jacobian (entries of xs[k], entries of the result) of each result, a pass for each entry."""
+    found = []
+    for z in outputs:
+        rows = np.zeros((z.array.size, xs[k].array.size), xs[k].array.dtype)
+        for row, unit in zip(rows, F.basis(z) if z.requires_grad else (), strict=False):
+            (g,) = grad(z, xs[k], unit, retain_graph=True, allow_unused=True)
+            row[:] = 0 if g is None else g.array.ravel()
+        found.append(rows.T)
+    return found
+
+
+def _by_columns(f: Func, outputs: list[Tensor], xs: tuple[Any, ...], k: int) -> list[Any]:
+    """The same by forward mode."""
+    x, blocks = xs[k], F.jacfwd(_outputs_of(f), k, randomness="different")(*xs)
     return [b.array.reshape(math.prod(b.shape[: b.ndim - x.ndim]), x.array.size).T for b in blocks]
 
 
@@ -291,18 +314,18 @@ def gradgradcheck(
     True
     """
     xs = _arguments(inputs)
-    outputs = _outputs(func(*xs))
+    outputs = [z for z in _outputs(func(*xs)) if z.requires_grad]
     if grad_outputs is None:
         gs = tuple(z.new_empty(z.shape).uniform_(-1, 1).requires_grad_() for z in outputs)
     else:
         gs = _arguments(grad_outputs)
     n = len(xs)
-    wanted = tuple(k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None)
+    wanted = [k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad]
 
-    def gradient(*arguments: object) -> Any:
-        f, chosen = F.of_chosen(_outputs_of(func), wanted, arguments[:n], {})
-        _, pull = F.vjp(f, *chosen)
-        return pull(arguments[n:])
+    def gradient(*arguments: Any) -> Any:
+        chosen = [arguments[k].requires_grad_() for k in wanted]  # forward mode gives constants
+        zs = [z for z in _outputs(func(*arguments[:n])) if z.requires_grad]
+        return grad(zs, chosen, arguments[n:], create_graph=True, allow_unused=True)
 
     args = (eps, atol, rtol, nondet_tol, check_fwd_over_rev, check_rev_over_rev)
     return _passes(gradient, (*xs, *gs), raise_exception, args)
