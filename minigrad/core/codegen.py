@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dispatch import apply, keep_line, record_node
+from minigrad.core.dispatch import PER_ENTRY, apply, keep_line, record_node
 from minigrad.core.errors import is_ours, user_instruction
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
@@ -59,6 +59,7 @@ from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
 from minigrad.core.promotion import NUMBERS, REALS, number_like, plain_number
+from minigrad.core.shapes import laid_out
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import ViewStep, shows
 from minigrad.methods.base import or_not_implemented
@@ -188,11 +189,13 @@ ALIKE = """\
         alike = xd.__class__ is yd.__class__ in SCALARS
 """
 SCALARS = frozenset([np.float32, np.float64])
-PER_ENTRY = ("elementwise", "constant")  # the kinds of ops that broadcast their operands
 KEEP = "if unusual: keep_line(n)"
 REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
+"""
+LAID_OUT = """\
+    if not {0}d.flags.c_contiguous: zd = laid_out(zd, {1})
 """
 
 
@@ -205,7 +208,8 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "plain_number": plain_number,
         "named": op.named and op.named.formula,
-        "ndarray": np.ndarray, "SCALARS": SCALARS, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
+        "ndarray": np.ndarray, "SCALARS": SCALARS, "in_order": np.ascontiguousarray, "laid_out": laid_out,
+        "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
         "user_instruction": user_instruction, "is_ours": is_ours, "caller": sys._getframe,
         "keep_line": keep_line, "record_node": record_node,
@@ -231,6 +235,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     typed = [x for x in op.operands if x not in op.masks]
     arrays = ", ".join(f"{x}d" for x in op.operands)
     alike = op.kind in PER_ENTRY and list(op.operands) == typed == ["x", "y"] and not in_place
+    if op.kind in PER_ENTRY and len(op.operands) > 1:
+        settings["order"] = LAID_OUT.format(op.operands[0], arrays)
     parts = {
         **settings,
         "operands": ", ".join(op.operands),

@@ -36,8 +36,10 @@ from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
+from minigrad.core.shapes import laid_out
 from minigrad.core.views import ViewStep, shows
 
+PER_ENTRY = ("elementwise", "constant")  # the kinds of ops that broadcast their operands
 TEXTS = ("approximate", "equation", "reduction", "rounding_mode")  # settings that are text
 
 
@@ -53,6 +55,8 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     z_array = computed(op, arrays, settings)
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
         z_array = np.ascontiguousarray(z_array)
+    elif len(arrays) > 1 and op.kind in PER_ENTRY and not arrays[0].flags.c_contiguous:
+        z_array = laid_out(z_array, *arrays)
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, ViewStep(op, settings))
     else:

@@ -8,6 +8,7 @@ and Slots all have.
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -272,3 +273,38 @@ def _reduced(shape: Shape, axis: int | Shape) -> Shape:
 def order_of(x: Array) -> str:
     """The memory order for a copy of x: the order of x, or row-major if x was expanded."""
     return "C" if 0 in x.strides else "K"
+
+
+def laid_out(z: Array, *xs: Array) -> Array:
+    """z, computed entry by entry from xs, in the memory order of the first of them.
+
+    NumPy puts z in C order if the orders of its operands differ. In PyTorch, the first operand decides,
+    so `(x.mT + y).mT.view(-1)` works, and dropout draws numbers for the entries in this order.
+
+    >>> import numpy as np
+    >>> x, y = np.ones((2, 3)), np.ones((3, 2))
+    >>> (x.T + y).strides, laid_out(x.T + y, x.T, y).strides
+    ((16, 8), (8, 24))
+    """
+    first = xs[0].strides
+    if z.strides == first or all(map(ge, first, first[1:])):
+        return z
+    if xs[0].shape == z.shape and 0 not in first:
+        like = np.empty_like(xs[0], z.dtype)
+        like[...] = z
+        return like
+    strides = [np.broadcast_to(x, z.shape).strides for x in xs]
+    order = list(range(z.ndim))[::-1]  # from the axis with the smallest step to the largest
+    for i in range(
+        1, z.ndim
+    ):  # an insertion sort: two axes that nobody can compare stay as they are
+        for k in range(i - 1, -1, -1):
+            a, b = order[k], order[i]
+            gaps = [s[a] - s[b] for s in strides if s[a] and s[b]]
+            gap = next(filter(None, gaps), 0)
+            if gap < 0:
+                break
+            if gap > 0:
+                order[k], order[i], i = b, a, k
+    order.reverse()
+    return np.ascontiguousarray(z.transpose(order)).transpose(np.argsort(order))

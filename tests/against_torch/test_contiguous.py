@@ -91,3 +91,35 @@ def test_a_gradient_is_contiguous_where_that_of_pytorch_is(layer):
 
     for ours, theirs in zip(gradients(minigrad), gradients(torch), strict=True):
         assert ours is None or ours.is_contiguous() or not theirs.is_contiguous()
+
+
+PAIRS = {
+    "transposed + contiguous": lambda x: (x.mT, x.reshape(2, 4, 6, 8)),
+    "contiguous * transposed": lambda x: (x.reshape(2, 4, 6, 8), x.mT),
+    "tokens + position": lambda x: (x.flatten(2).mT, x[:1].reshape(1, 48, 4)),
+    "position + tokens": lambda x: (x[0].flatten(1).mT, x.reshape(2, 48, 4)),
+    "column + tokens": lambda x: (x[:1].permute(0, 2, 3, 1), x.reshape(2, 8, 6, 4)),
+    "a part": lambda x: (x.permute(0, 2, 3, 1)[:, ::2], x[:, :, ::2].reshape(2, 4, 6, 4)),
+    "two views": lambda x: (x.permute(3, 2, 1, 0), x.reshape(4, 2, 8, 6).permute(3, 2, 0, 1)),
+    "alike": lambda x: (x.mT, x.mT),
+    "number": lambda x: (x.mT, 2.0),
+}
+
+
+@pytest.mark.parametrize("op", ["add", "mul", "div", "maximum", "gt", "atan2"])
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_the_first_operand_decides_the_order_in_memory(pair, op):
+    def layout(m):
+        x, y = pair(tensors(m)["x"])
+        return getattr(m, op)(x, y if op not in ("maximum", "atan2") else m.as_tensor(y)).stride()
+
+    assert layout(minigrad) == layout(torch)
+
+
+def test_dropout_draws_in_the_order_of_the_first_operand():
+    def dropped(m):
+        x = tensors(m)["x"]
+        m.manual_seed(0)
+        return m.nn.functional.dropout(x.flatten(2).mT + x[:1].reshape(1, 48, 4), 0.5).tolist()
+
+    assert dropped(minigrad) == dropped(torch)
