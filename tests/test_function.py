@@ -288,6 +288,7 @@ def test_each_mode_sees_only_what_was_saved_for_it(x):
         @staticmethod
         def jvp(ctx, x_dot):
             assert forward_ad.unpack_dual(ctx.saved_tensors[0]).tangent is None
+            assert ctx.saved_for_forward == ctx.saved_tensors
             return 2 * x_dot
 
     with forward_ad.dual_level():

@@ -205,7 +205,7 @@ OF_TENSORS = {
     "lstsq solve symeig": REMOVED,
     "dequantize int_repr q_scale q_zero_point qscheme": QUANTIZED,
     "pin_memory": f"{ON_CPU} To fix it, remove it.",
-    "as_subclass _make_subclass": "Results are plain tensors. To fix it, keep the tensor in an attribute of an object.",
+    "as_subclass": "Results are plain tensors. To fix it, keep the tensor in an attribute of an object.",
 }
 
 

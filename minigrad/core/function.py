@@ -52,7 +52,7 @@ class FunctionCtx:
     def __init__(self, name: str) -> None:
         self._name = name
         self._saved: Any = ()
-        self._for_forward: tuple[Any, ...] | None = None
+        self.saved_for_forward: tuple[Any, ...] | None = None
         self._versions: tuple[int, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._without_gradient: tuple[Tensor, ...] = ()
@@ -72,7 +72,7 @@ class FunctionCtx:
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `jvp`."""
-        self._for_forward = tensors
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Declare which inputs forward has written to. Forward must also return them."""
@@ -466,13 +466,16 @@ class Function:
                     tangents[k] = like_of(a).zeros()
         versions = [0 if t is None else t._version for t in tangents]
         for_backward = ctx._saved, ctx._versions
-        if ctx._for_forward is not None:  # otherwise jvp sees the values saved for backward
-            ctx._saved, ctx._versions = ctx._for_forward, ()
+        for_forward = ctx.saved_for_forward
+        if for_forward is not None:  # otherwise jvp sees the values saved for backward
+            ctx._saved, ctx._versions = for_forward, ()
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
+        ctx.saved_for_forward = None if for_forward is None else ctx._saved
         try:
             given = cls.jvp(ctx, *tangents)
         finally:
             ctx._saved, ctx._versions = for_backward
+            ctx.saved_for_forward = for_forward
         values = list(given) if isinstance(given, (tuple, list)) else [given]
         if len(values) != len(results):
             raise RuntimeError(

@@ -17,7 +17,7 @@ numbers; and sparse.py, for sparse gradients.
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ from minigrad.core.views import (
 )
 from minigrad.methods import ArrayMethods
 from minigrad.methods.sampling import Sampling
+
+T = TypeVar("T", bound="Tensor")
 
 
 class Size(tuple[int, ...], metaclass=TopLevel):
@@ -150,6 +152,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
     def __new__(cls, *data: object, **settings: object) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
         return made(cls, dtypes.get_default_dtype(), *data, **settings)
+
+    @staticmethod
+    def _make_subclass(cls: type[T], data: "Tensor", require_grad: bool = False) -> T:
+        """A tensor of this class, which is derived from Tensor, on the memory of data."""
+        z = new(cls)
+        z.array, z.counter, z.node = data.memory(), data._shared_counter(), None
+        return z.requires_grad_() if require_grad else z
 
     # ------------------------------------------------------------------ properties
 

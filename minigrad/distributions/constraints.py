@@ -66,7 +66,9 @@ def _bounded(name: str, test: Any, discrete: bool = False, **bounds: float | Ten
     """A constraint whose name shows its bounds. `test` gets x and the bounds as arrays."""
     shown = ", ".join(f"{key}={bound}" for key, bound in bounds.items())
     arrays = [np.asarray(getattr(bound, "array", bound)) for bound in bounds.values()]
-    return _Tested(f"{name}({shown})", lambda x: test(x, *arrays), discrete=discrete)
+    constraint = _Tested(f"{name}({shown})", lambda x: test(x, *arrays), discrete=discrete)
+    vars(constraint).update(bounds)
+    return constraint
 
 
 def greater_than(lower_bound: float | Tensor) -> Constraint:

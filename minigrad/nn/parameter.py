@@ -14,7 +14,6 @@ from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, as_dtype
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import empty
@@ -50,7 +49,10 @@ class Parameter(Tensor):
         return z.requires_grad_(requires_grad) if requires_grad else z
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
-        return "Parameter containing:\n" + super().__repr__()
+        text = super().__repr__()
+        return "Parameter containing:\n" + (
+            text if text.startswith("tensor(") else f"Parameter({text})"
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A parameter with its own memory. The gradient is not copied."""
@@ -227,18 +229,14 @@ def with_no_entries(x: T, f: Callable[[T], R]) -> R:
 
 def sharing(cls: type[Tensor], data: object) -> Any:
     """A new tensor of this class that shares memory with `data`, or an empty one if data is None."""
-    z = new(cls)
-    z.node = None
     if data is None:
-        z.array, z.counter = as_array([]), FRESH
-    elif isinstance(data, Tensor):
-        z.array, z.counter = data.memory(), data._shared_counter()
-    else:
+        data = wrap(as_array([]))
+    if not isinstance(data, Tensor):
         raise AttributeError(
             f"a {cls.__name__} is made of a tensor, but {type(data).__name__!r} object has no "
             f"attribute 'detach'. To fix it, write  {cls.__name__}(minigrad.tensor(...))."
         )
-    return z
+    return Tensor._make_subclass(cls, data)
 
 
 def clear_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:

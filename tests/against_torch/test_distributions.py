@@ -323,6 +323,27 @@ def test_the_support_of_vectors_prints_as_in_pytorch():
         assert repr(make(minigrad).support) == repr(make(torch).support)
 
 
+def test_a_constraint_knows_its_bounds():
+    """As transforms of normalizing flows read them."""
+
+    def bounds(m):
+        d = m.distributions
+        c, box = d.constraints, d.Uniform(m.tensor([0.0, 1.0]), m.tensor([2.0, 3.0])).support
+        some = (
+            c.unit_interval,
+            c.less_than(3),
+            c.positive,
+            c.nonnegative_integer,
+            c.integer_interval(0, 2),
+            box,
+        )
+        return [
+            [str(getattr(x, name, None)) for name in ("lower_bound", "upper_bound")] for x in some
+        ]
+
+    assert bounds(minigrad) == bounds(torch)
+
+
 @pytest.mark.parametrize(
     "make",
     [

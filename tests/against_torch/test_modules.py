@@ -231,6 +231,10 @@ def classes_of_programs_that_call_or_override_what_other_methods_call(m, nn):
     yield len(layers), layers.appended
     p, fixed = OnManifold(m.ones(2), "sphere"), OnManifold(m.ones(2), requires_grad=False)
     yield p.manifold, p.requires_grad, fixed.manifold, fixed.requires_grad
+    yield repr(p), repr(fixed)
+    made = m.Tensor._make_subclass(OnManifold, data := m.zeros(2), True)
+    data.add_(1)
+    yield made, type(made) is OnManifold, made.requires_grad, made.is_leaf, made._version
     yield Named(m.ones(2), "w").called, Named(m.ones(2), "w").requires_grad
     yield lambda: Named(m.ones(2))
 
