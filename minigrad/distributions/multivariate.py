@@ -11,6 +11,7 @@ from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, kl_divergence, standard_normal
 from minigrad.distributions.utils import _sum_rightmost, lazy_property
 from minigrad.linalg import cholesky, inv, solve_triangular
+from minigrad.methods.creation import eye
 
 __all__ = ["Independent", "MultivariateNormal"]
 
@@ -35,6 +36,12 @@ def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
     columns = bx.unsqueeze(-1).expand(*batch, n, 1)
     z = solve_triangular(bL.expand(*batch, n, n), columns, upper=False)
     return z.square().sum((-2, -1))
+
+
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The lower triangular L with L L^T = P^-1, without an inverse: of a factor of P from its last row up."""
+    upper = cholesky(P.flip(-2, -1)).flip(-2, -1).mT
+    return solve_triangular(upper, eye(P.shape[-1], dtype=P.dtype), upper=False)
 
 
 class MultivariateNormal(Distribution):
@@ -90,8 +97,8 @@ class MultivariateNormal(Distribution):
         if name == "scale_tril":
             self._unbroadcasted_scale_tril = matrix
         else:
-            given_covariance = name == "covariance_matrix"
-            self._unbroadcasted_scale_tril = cholesky(matrix if given_covariance else inv(matrix))
+            factor = cholesky if name == "covariance_matrix" else _precision_to_scale_tril
+            self._unbroadcasted_scale_tril = factor(matrix)
 
     # Those of the three matrices that were not passed are computed on first access.
     scale_tril: Any = _from_factor(lambda lower: lower)

@@ -694,6 +694,7 @@ def test_private_helpers_that_programs_import(batches):
         return (
             product.tolist(),
             squares.tolist(),
+            (of._precision_to_scale_tril(lower @ lower.mT) * 1000).round().tolist(),
             tuple(of._standard_normal((2, 3), m.float32, "cpu").shape),
         )
 
