@@ -438,8 +438,9 @@ class OwnNames(MutableMapping[str, Any]):
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the last name and return it with its value, as a dict does."""
-        name = next(reversed(self))
-        return name, self.pop(name)
+        for name in reversed(self):
+            return name, self.pop(name)
+        raise KeyError("popitem(): dictionary is empty")  # where clear() stops
 
     def __repr__(self) -> str:
         return repr(self.copy())

@@ -466,7 +466,7 @@ def views(modules):
 
 def as_a_dict(modules):
     parts = [[*map(str, reversed(part))] for part in (modules, *views(modules), modules.copy())]
-    return [*parts, str(modules.popitem()), list(modules)]
+    return [*parts, str(modules.popitem()), list(modules), modules.clear(), len(modules)]
 
 
 def shared_gradient(x, shared):
