@@ -49,10 +49,8 @@ class Parameter(Tensor):
         return z.requires_grad_(requires_grad) if requires_grad else z
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
-        text = super().__repr__()
-        return "Parameter containing:\n" + (
-            text if text.startswith("tensor(") else f"Parameter({text})"
-        )
+        text, derived = super().__repr__(), not type(self).__module__.startswith("minigrad")
+        return "Parameter containing:\n" + (f"Parameter({text})" if derived else text)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A parameter with its own memory. The gradient is not copied."""
