@@ -235,7 +235,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     typed = [x for x in op.operands if x not in op.masks]
     arrays = ", ".join(f"{x}d" for x in op.operands)
     alike = op.kind in PER_ENTRY and list(op.operands) == typed == ["x", "y"] and not in_place
-    if op.kind in PER_ENTRY and len(op.operands) > 1:
+    rearranges = len(op.operands) > 1 or op.forward is not op.numpy  # NumPy's of one operand do not
+    if op.kind in PER_ENTRY and rearranges and not op.in_order:
         settings["order"] = LAID_OUT.format(op.operands[0], arrays)
     parts = {
         **settings,

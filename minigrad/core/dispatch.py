@@ -55,7 +55,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     z_array = computed(op, arrays, settings)
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
         z_array = np.ascontiguousarray(z_array)
-    elif len(arrays) > 1 and op.kind in PER_ENTRY and not arrays[0].flags.c_contiguous:
+    elif op.kind in PER_ENTRY and arrays and not arrays[0].flags.c_contiguous:
         z_array = laid_out(z_array, *arrays)
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, ViewStep(op, settings))

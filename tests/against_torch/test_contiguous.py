@@ -116,6 +116,16 @@ def test_the_first_operand_decides_the_order_in_memory(pair, op):
     assert layout(minigrad) == layout(torch)
 
 
+@pytest.mark.parametrize("f", ["gelu", "erf", "lgamma", "where"])
+def test_other_functions_of_entries_keep_the_order_in_memory(f):
+    def layout(m):
+        x = tensors(m)["x"].flatten(2).mT
+        apply = getattr(m.nn.functional, f, None) or getattr(m, f)
+        return (apply(x > 0, x, x.contiguous()) if f == "where" else apply(x)).stride()
+
+    assert layout(minigrad) == layout(torch)
+
+
 def test_dropout_draws_in_the_order_of_the_first_operand():
     def dropped(m):
         x = tensors(m)["x"]
