@@ -168,7 +168,8 @@ unfold_backward.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size
 @linear(as_computed=True)
 def flip(x, *, dims):
     """z = x in reverse order along some axes        dL/dx = g in reverse order along them"""
-    return x[tuple([slice(None, None, -1 if i in dims else 1) for i in range(x.ndim)])].copy()
+    steps = [slice(None, None, -1 if i in dims else 1) for i in range(x.ndim)]
+    return x[tuple(steps)].copy(order_of(x))
 
 
 flip.vjp(x=lambda g, dims: flip(g, dims=dims))

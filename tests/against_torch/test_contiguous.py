@@ -116,12 +116,13 @@ def test_the_first_operand_decides_the_order_in_memory(pair, op):
     assert layout(minigrad) == layout(torch)
 
 
-@pytest.mark.parametrize("f", ["gelu", "erf", "lgamma", "where"])
+@pytest.mark.parametrize("f", ["gelu", "erf", "lgamma", "where", "flip"])
 def test_other_functions_of_entries_keep_the_order_in_memory(f):
     def layout(m):
         x = tensors(m)["x"].flatten(2).mT
         apply = getattr(m.nn.functional, f, None) or getattr(m, f)
-        return (apply(x > 0, x, x.contiguous()) if f == "where" else apply(x)).stride()
+        more = {"where": (x, x.contiguous()), "flip": ((1,),)}.get(f, ())
+        return apply(x > 0 if f == "where" else x, *more).stride()
 
     assert layout(minigrad) == layout(torch)
 
