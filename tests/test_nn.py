@@ -195,7 +195,27 @@ def test_a_subclass_may_have_a_getattr_of_its_own():
             except AttributeError:
                 return getattr(self.inner, name)
 
-    assert Wrapper(nn.Linear(2, 3)).out_features == 3
+    wrapper = Wrapper(nn.Linear(2, 3))
+    revived = Wrapper.__new__(Wrapper)  # as pickle does
+    revived.__setstate__(wrapper.__getstate__())
+
+    assert wrapper.out_features == revived.out_features == 3
+    assert copy.copy(wrapper).out_features == copy.deepcopy(wrapper).out_features == 3
+
+
+def test_a_subclass_may_add_to_the_state_that_is_pickled():
+    class Old(nn.Linear):
+        def __getstate__(self):
+            state = super().__getstate__()
+            del state["in_features"]
+            return state
+
+        def __setstate__(self, state):
+            super().__setstate__({"in_features": 7, **state})
+
+    layer = Old(1, 1)
+
+    assert copy.deepcopy(layer).in_features == 7 and layer.in_features == 1
 
 
 def test_a_class_behind_module_can_be_initialized_too():

@@ -159,6 +159,15 @@ class Registry:
         message = f"'{type(self).__name__}' object has no attribute '{missing}'{why}"
         raise AttributeError(message, name=name, obj=self)
 
+    # For copy and pickle. Here, so that they do not ask the __getattr__ of a module that wraps another
+    # one: on an object that is not filled yet, it would ask itself for the other module, again and again.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
     def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind
         # As in PyTorch, a method of the class hides what is registered under its name, as in
