@@ -147,6 +147,7 @@ _LATE |= {
         ),
         "core.limits": "finfo iinfo",
         "jupyter": "load_ipython_extension unload_ipython_extension",
+        "distributions.gamma": "_standard_gamma",
         "linalg": "cholesky_inverse cholesky_solve lu_unpack pca_lowrank svd_lowrank",
         "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
         "methods.saving": "load save",

@@ -379,6 +379,18 @@ def test_a_functional_call_returns_what_the_module_assigned_and_takes_extra_name
     assert module.calls is before and not hasattr(module, "extra")
 
 
+def test_a_module_may_have_other_tensors_within_a_block():
+    from minigrad.nn.utils.stateless import _reparametrize_module
+
+    layer, weight = minigrad.nn.Linear(2, 1, bias=False), minigrad.ones(1, 2, requires_grad=True)
+    own = layer.weight
+
+    with _reparametrize_module(layer, {"weight": weight}):
+        layer(minigrad.ones(1, 2)).sum().backward()
+
+    assert weight.grad.tolist() == [[1.0, 1.0]] and layer.weight is own and own.grad is None
+
+
 @pytest.mark.parametrize(
     "given, strict, error, message",
     [

@@ -33,6 +33,7 @@ from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import one_hot
 from minigrad.ops.gamma import digamma as psi
 from minigrad.random import kernels
+from minigrad.random.generator import Generator
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
@@ -41,18 +42,23 @@ class _StandardGamma(Function):
     """Samples from the Gamma distribution with rate 1, differentiable in the shape parameter."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, shape: Tensor) -> Tensor:
-        x = wrap(kernels.gamma(np.asarray(shape.array), None))
+    def forward(ctx: FunctionCtx, shape: Tensor, generator: Generator | None) -> Tensor:
+        x = wrap(kernels.gamma(np.asarray(shape.array), generator))
         ctx.save_for_backward(x, shape.detach())
         return x
 
     @staticmethod
-    def backward(ctx: FunctionCtx, g: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, g: Tensor) -> tuple[Tensor, None]:
         x, shape = ctx.saved_tensors
         slope = gamma_sample_gradient(
             np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64)
         )
-        return g * wrap(slope.astype(x.dtype))
+        return g * wrap(slope.astype(x.dtype)), None
+
+
+def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples with rate 1 for tensors of shape parameters. The name is PyTorch's, which programs call."""
+    return _StandardGamma.apply(self, generator)
 
 
 def gamma_sample_gradient(x: Array, a: Array) -> Array:
@@ -96,7 +102,7 @@ class Gamma(Distribution):
         super().__init__(self.concentration.shape, (), validate_args)
 
     def _draw(self, shape: Shape) -> Tensor:
-        x = _StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
+        x = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         x.detach().clamp_(min=tiny(x))
         return x
 
@@ -207,7 +213,7 @@ class Dirichlet(Distribution):
 
     def _draw(self, shape: Shape) -> Tensor:
         a = self.concentration.expand(shape)
-        x = _StandardGamma.apply(a.double())
+        x = _standard_gamma(a.double())
         z = (x / x.sum(-1, keepdim=True)).to(a.dtype)
         # log_prob is infinite at 0 and 1.
         z.detach().clamp_(min=tiny(z), max=1 - finfo(z.dtype).eps / 2)

@@ -48,6 +48,22 @@ def functional_call(
     tensor([7.])
     """
     given = _merged(parameter_and_buffer_dicts)
+    inputs = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _reparametrize_module(module, given, tie_weights, strict) as used:
+        z = module(*inputs, **(kwargs or {}))
+    if isinstance(parameter_and_buffer_dicts, dict):
+        parameter_and_buffer_dicts.update({name: used[name] for name in given})
+    return z
+
+
+@contextmanager
+def _reparametrize_module(
+    module: Module, given: State, tie_weights: bool = False, strict: bool = False
+) -> Iterator[dict[str, Tensor]]:
+    """Within the block, the module has the given tensors. The name is PyTorch's, which programs import.
+
+    Gives the tensors by name. After the block, they are those that the module had at its end.
+    """
     used = dict(given)
     if tie_weights or strict:
         own = dict(module.named_parameters(remove_duplicate=False)) | dict(
@@ -57,12 +73,8 @@ def functional_call(
             used |= _with_tied_names(own, given)
         if strict:
             _check_names(module, own, used)
-    inputs = () if args is None else args if isinstance(args, tuple) else (args,)
     with _swapped_tensors(module, used):
-        z = module(*inputs, **(kwargs or {}))
-    if isinstance(parameter_and_buffer_dicts, dict):
-        parameter_and_buffer_dicts.update({name: used[name] for name in given})
-    return z
+        yield used
 
 
 def _merged(dicts: State | Sequence[State]) -> State:

@@ -20,24 +20,27 @@ from minigrad.methods.functions import cat
 from minigrad.optim.elementwise import check_in_range, check_one_entry
 from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Params
 
-C1, C2 = 1e-4, 0.9  # the constants of the Wolfe conditions
-
 
 class Point(NamedTuple):
-    """A point of the line search: the step length t, the loss, its gradient, the slope along d."""
+    """A point of the line search: the step length t, the loss, its gradient, the slope along d.
+
+    The point at which the search starts also has the constants of the Wolfe conditions.
+    """
 
     t: float
     f: float
-    g: Tensor
+    g: Any
     slope: float
+    c1: float = 1e-4
+    c2: float = 0.9
 
     def is_too_high(self, start: "Point") -> bool:
         """Has the loss not decreased enough? The first Wolfe condition is violated."""
-        return self.f > start.f + C1 * self.t * start.slope
+        return self.f > start.f + start.c1 * self.t * start.slope
 
     def is_flat(self, start: "Point") -> bool:
         """Is the slope small? The second Wolfe condition, which is the strong one."""
-        return abs(self.slope) <= -C2 * start.slope
+        return abs(self.slope) <= -start.c2 * start.slope
 
 
 class LBFGS(DeclaredOptimizer, also=""):
@@ -204,7 +207,12 @@ class LBFGS(DeclaredOptimizer, also=""):
 
 
 def strong_wolfe(
-    at: Callable[[float], Point], t: float, start: Point, longest: float, most: int
+    at: Callable[[float], Point],
+    t: float,
+    start: Point,
+    longest: float,
+    most: int,
+    smallest: float = 1e-9,
 ) -> tuple[Point, int]:
     """A point that satisfies the strong Wolfe conditions, and the number of calls of `at`.
 
@@ -212,11 +220,12 @@ def strong_wolfe(
 
     First the step length grows until two steps bracket a point that satisfies the conditions. Then
     the interval shrinks: the next point is the minimum of the cubic that interpolates both ends.
+    It stops where the interval, times the largest entry of the direction, is the smallest allowed.
     """
     low, high, asked, left = _bracket(at, t, start, most)
     stalled = good = False
     for _ in range(left):
-        if good or abs(high.t - low.t) * longest < 1e-9:
+        if good or abs(high.t - low.t) * longest < smallest:
             break
         least, greatest = min(low.t, high.t), max(low.t, high.t)
         t = _cubic_minimum(low, high)
@@ -272,3 +281,38 @@ def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None
     below = right.slope - left.slope + 2 * d2
     place = right.t - (right.t - left.t) * float(np.divide(right.slope + d2 - d1, below))
     return min(max(place, low), high)
+
+
+# The two above under PyTorch's private names: other quasi-Newton methods import them.
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
+    x: Any,
+    t: Any,
+    d: Tensor,
+    f: Any,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """The loss, its gradient, the step length, and the number of calls of obj_func(x, t, d)."""
+
+    def at(t: float) -> Point:
+        loss, gradient = obj_func(x, t, d)
+        return Point(t, float(loss), gradient.clone(), float(gradient.dot(d)))
+
+    start = Point(0.0, float(f), g.clone(), float(gtd), c1, c2)
+    longest = float(d.abs().max())
+    found, used = strong_wolfe(at, float(t), start, longest, max_ls, tolerance_change)
+    return found.f, found.g, found.t, used
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None
+) -> float:
+    a, b = (Point(float(x), float(f), None, float(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    return _cubic_minimum(a, b, bounds)

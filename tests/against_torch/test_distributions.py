@@ -323,6 +323,18 @@ def test_the_support_of_vectors_prints_as_in_pytorch():
         assert repr(make(minigrad).support) == repr(make(torch).support)
 
 
+def test_the_samples_that_programs_draw_by_a_private_function():
+    def run(m):
+        m.manual_seed(0)
+        a = m.tensor([0.5, 1.0, 3.0], requires_grad=True)
+        x = m._standard_gamma(a)
+        x.sum().backward()
+        other = m._standard_gamma(m.ones(2), generator=m.Generator().manual_seed(3))
+        return [*x.tolist(), *a.grad.tolist(), *other.tolist()]
+
+    assert run(minigrad) == pytest.approx(run(torch), rel=1e-4)  # PyTorch approximates the gradient
+
+
 def test_a_constraint_knows_its_bounds():
     """As transforms of normalizing flows read them."""
 

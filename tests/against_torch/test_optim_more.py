@@ -1,6 +1,7 @@
 """LBFGS, ASGD and averaged weights take PyTorch's steps."""
 
 from collections import OrderedDict
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -337,3 +338,31 @@ def test_the_velocity_of_a_differentiable_step_has_a_history():
     w.sum().backward()
 
     assert w.item() == 1 - 0.5 * 6 - 0.5 * 9 and mass.grad.item() == -0.5 * 2 - 0.5 * 3
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"c1": 1e-2, "c2": 0.1}, {"max_ls": 3}, {"tolerance_change": 1e-2}]
+)
+def test_the_line_search_that_programs_import(settings):
+    def run(m):
+        of = import_module(f"{m.__name__}.optim.lbfgs")
+        found = []
+
+        def evaluate(x, t, d):
+            y = (x + t * d).detach().requires_grad_()
+            loss = (100 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2).sum()
+            loss.backward()
+            return loss.item(), y.grad
+
+        for k in range(6):
+            x = m.tensor([0.3 * k, -1.2, 1.0, 0.5 * k], dtype=m.float64)
+            f, g = evaluate(x, 0.0, x)
+            loss, gradient, t, calls = of._strong_wolfe(
+                evaluate, x, 10.0 ** -(k % 3), -g, f, g, -g.dot(g), **settings
+            )
+            found += [loss, float(gradient.norm()), float(t), calls]
+            slopes = m.tensor([-2.0, k - 1.5])
+            found.append(float(of._cubic_interpolate(0.0, 1.0, slopes[0], 2.0, 0.5, slopes[1])))
+        return found
+
+    assert run(minigrad) == pytest.approx(run(torch))
