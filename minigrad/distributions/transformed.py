@@ -90,6 +90,13 @@ class Transform:
         return x, y
 
     @property
+    def event_dim(self) -> int:
+        """How many of the last axes form one value. Raises ValueError if t changes that."""
+        if self.domain.event_dim != self.codomain.event_dim:
+            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        return self.domain.event_dim
+
+    @property
     def inv(self) -> "Transform":
         """The inverse as a transform: x = t.inv(y) satisfies t(x) == y."""
         return _InverseTransform(self)
@@ -162,7 +169,7 @@ class AffineTransform(Transform):
         self, loc: float | Tensor, scale: float | Tensor, event_dim: int = 0, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        self.loc, self.scale = loc, scale
         self.domain = self.codomain = c.independent(c.real, event_dim) if event_dim else c.real
         self.sign = scale.sign() if isinstance(scale, Tensor) else 1 if scale > 0 else -1
 

@@ -335,6 +335,19 @@ def test_the_samples_that_programs_draw_by_a_private_function():
     assert run(minigrad) == pytest.approx(run(torch), rel=1e-4)  # PyTorch approximates the gradient
 
 
+def test_a_transform_knows_how_many_axes_it_works_on():
+    def axes(m):
+        d = m.distributions
+        some = (
+            d.ExpTransform(),
+            d.AffineTransform(0.0, 1.0),
+            d.AffineTransform(0.0, 1.0, event_dim=1),
+        )
+        return [t.event_dim for t in some] + [t.inv.event_dim for t in some]
+
+    assert axes(minigrad) == axes(torch) == [0, 0, 1] * 2
+
+
 def test_a_constraint_knows_its_bounds():
     """As transforms of normalizing flows read them."""
 
