@@ -59,7 +59,7 @@ from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
 from minigrad.core.promotion import NUMBERS, REALS, number_like, plain_number
-from minigrad.core.shapes import laid_out
+from minigrad.core.shapes import arranged_as
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import ViewStep, shows
 from minigrad.methods.base import or_not_implemented
@@ -194,8 +194,8 @@ REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """
-LAID_OUT = """\
-    if not {0}d.flags.c_contiguous: zd = laid_out(zd, {1})
+ARRANGED = """\
+    if not {0}d.flags.c_contiguous: zd = arranged_as({0}d, zd)
 """
 
 
@@ -208,7 +208,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "plain_number": plain_number,
         "named": op.named and op.named.formula,
-        "ndarray": np.ndarray, "SCALARS": SCALARS, "in_order": np.ascontiguousarray, "laid_out": laid_out,
+        "ndarray": np.ndarray, "SCALARS": SCALARS, "in_order": np.ascontiguousarray, "arranged_as": arranged_as,
         "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
         "user_instruction": user_instruction, "is_ours": is_ours, "caller": sys._getframe,
@@ -228,16 +228,13 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
         "passed": passed,
         "reals": "".join(REAL.format(s) for s in op.settings if s in REALS),
-        "order": IN_ORDER if op.in_order else "",
+        "order": _order(op),
     }
     if op.variadic:
         return VARIADIC.format(**settings), scope
     typed = [x for x in op.operands if x not in op.masks]
     arrays = ", ".join(f"{x}d" for x in op.operands)
     alike = op.kind in PER_ENTRY and list(op.operands) == typed == ["x", "y"] and not in_place
-    rearranges = len(op.operands) > 1 or op.forward is not op.numpy  # NumPy's of one operand do not
-    if op.kind in PER_ENTRY and rearranges and not op.in_order:
-        settings["order"] = LAID_OUT.format(op.operands[0], arrays)
     parts = {
         **settings,
         "operands": ", ".join(op.operands),
@@ -269,6 +266,12 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         lines = [f"if {nothing} is None:", "    z.node = None", "    return z"]
         lines += [*_node(op, scope, "n = z.node", alike), KEEP]
     return OUT_OF_PLACE.format(**parts, node=_indented(lines, 4)), scope
+
+
+def _order(op: Op) -> str:
+    """The line that puts the result in C order, or in that of the first operand."""
+    kept = op.kind not in PER_ENTRY or len(op.operands) == 1 and op.forward is op.numpy
+    return IN_ORDER if op.in_order else "" if kept else ARRANGED.format(op.operands[0])
 
 
 def _tuple(parts: Sequence[str]) -> str:

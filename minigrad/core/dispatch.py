@@ -36,7 +36,7 @@ from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
-from minigrad.core.shapes import laid_out
+from minigrad.core.shapes import arranged_as
 from minigrad.core.views import ViewStep, shows
 
 PER_ENTRY = ("elementwise", "constant")  # the kinds of ops that broadcast their operands
@@ -56,7 +56,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
         z_array = np.ascontiguousarray(z_array)
     elif op.kind in PER_ENTRY and arrays and not arrays[0].flags.c_contiguous:
-        z_array = laid_out(z_array, *arrays)
+        z_array = arranged_as(arrays[0], z_array)
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, ViewStep(op, settings))
     else:

@@ -275,36 +275,20 @@ def order_of(x: Array) -> str:
     return "C" if 0 in x.strides else "K"
 
 
-def laid_out(z: Array, *xs: Array) -> Array:
-    """z, computed entry by entry from xs, in the memory order of the first of them.
+def arranged_as(x: Array, z: Array) -> Array:
+    """z, which was computed entry by entry from x and others, in the memory order of x.
 
-    NumPy puts z in C order if the orders of its operands differ. In PyTorch, the first operand decides,
-    so `(x.mT + y).mT.view(-1)` works, and dropout draws numbers for the entries in this order.
+    NumPy puts z in C order if the orders of its operands differ. In PyTorch, the first operand, x, decides.
+    So `(x.mT + y).mT.view(-1)` works, and dropout draws numbers for the entries in this order.
 
     >>> import numpy as np
     >>> x, y = np.ones((2, 3)), np.ones((3, 2))
-    >>> (x.T + y).strides, laid_out(x.T + y, x.T, y).strides
+    >>> (x.T + y).strides, arranged_as(x.T, x.T + y).strides
     ((16, 8), (8, 24))
     """
-    first = xs[0].strides
-    if z.strides == first or all(map(ge, first, first[1:])):
+    steps = x.strides
+    if z.strides == steps or x.shape != z.shape or 0 in steps or all(map(ge, steps, steps[1:])):
         return z
-    if xs[0].shape == z.shape and 0 not in first:
-        like = np.empty_like(xs[0], z.dtype)
-        like[...] = z
-        return like
-    strides = [np.broadcast_to(x, z.shape).strides for x in xs]
-    order = list(range(z.ndim))[::-1]  # from the axis with the smallest step to the largest
-    for i in range(
-        1, z.ndim
-    ):  # an insertion sort: two axes that nobody can compare stay as they are
-        for k in range(i - 1, -1, -1):
-            a, b = order[k], order[i]
-            gaps = [s[a] - s[b] for s in strides if s[a] and s[b]]
-            gap = next(filter(None, gaps), 0)
-            if gap < 0:
-                break
-            if gap > 0:
-                order[k], order[i], i = b, a, k
-    order.reverse()
-    return np.ascontiguousarray(z.transpose(order)).transpose(np.argsort(order))
+    arranged = np.empty_like(x, z.dtype)
+    arranged[...] = z
+    return arranged

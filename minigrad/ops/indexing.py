@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.core.shapes import laid_out
+from minigrad.core.shapes import arranged_as
 from minigrad.core.sparse import add_rows, element_numbers
 from minigrad.ops.elementwise import copied, keep
 
@@ -293,7 +293,7 @@ index_select.vjp(x=_index_select_dx)
 @general(np.where, masks=("c",), as_computed=True)
 def where(c, x, y):
     """z = x where c, else y        dL/dx = g where c        dL/dy = g where not c"""
-    return laid_out(np.where(c, x, y), c, x, y)
+    return arranged_as(c, np.where(c, x, y))
 
 
 where.vjp(x=lambda g, c: np.where(c, g, 0),

@@ -97,8 +97,6 @@ PAIRS = {
     "transposed + contiguous": lambda x: (x.mT, x.reshape(2, 4, 6, 8)),
     "contiguous * transposed": lambda x: (x.reshape(2, 4, 6, 8), x.mT),
     "tokens + position": lambda x: (x.flatten(2).mT, x[:1].reshape(1, 48, 4)),
-    "position + tokens": lambda x: (x[0].flatten(1).mT, x.reshape(2, 48, 4)),
-    "column + tokens": lambda x: (x[:1].permute(0, 2, 3, 1), x.reshape(2, 8, 6, 4)),
     "a part": lambda x: (x.permute(0, 2, 3, 1)[:, ::2], x[:, :, ::2].reshape(2, 4, 6, 4)),
     "two views": lambda x: (x.permute(3, 2, 1, 0), x.reshape(4, 2, 8, 6).permute(3, 2, 0, 1)),
     "alike": lambda x: (x.mT, x.mT),
