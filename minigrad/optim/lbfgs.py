@@ -127,14 +127,13 @@ class LBFGS(DeclaredOptimizer, also=""):
                 state["t"] = t
                 break
             last, left = n == group["max_iter"], group["max_eval"] - evaluations
-            point, used = self._take_step(closure, here, t, d, last, left)
-            state["t"], loss, g = point.t, point.f, point.g
+            loss, g, state["t"], used = self._take_step(closure, here, t, d, last, left)
             evaluations += used
             state["func_evals"] += used
             if (
                 evaluations >= group["max_eval"]
                 or g.abs().max() <= group["tolerance_grad"]
-                or (d * point.t).abs().max() <= group["tolerance_change"]
+                or (d * state["t"]).abs().max() <= group["tolerance_change"]
                 or abs(loss - previous_loss) < group["tolerance_change"]
             ):
                 break
@@ -151,29 +150,29 @@ class LBFGS(DeclaredOptimizer, also=""):
 
     def _take_step(
         self, closure: Closure, here: Point, t: float, d: Tensor, last: bool, most: int
-    ) -> tuple[Point, int]:
-        """Move along d, by t or by a line search. Returns the new point and the evaluations used.
+    ) -> tuple[float, Tensor, float, int]:
+        """Move along d, by t or by a line search. Returns the loss, its gradient, t, and the evaluations used.
 
         last   is this the last iteration? Then a step without a line search needs no evaluation
         most   the number of evaluations left
         """
         start, search = [p.clone() for p in self._params], self.param_groups[0]["line_search_fn"]
 
-        def at(t: float) -> Point:
-            self._move(start, t, d)
-            loss, g = self._evaluate(closure)
-            return Point(t, float(loss), g, float(g.dot(d)))
+        def evaluate(x: list[Tensor], t: float, d: Tensor) -> tuple[Any, Tensor]:
+            self._move(x, t, d)
+            return self._evaluate(closure)
 
         if search is None and last:
             self._move(start, t, d)
-            return here._replace(t=t), 0
+            return here.f, here.g, t, 0
         if search is None:
-            return at(t), 1
+            loss, g = evaluate(start, t, d)
+            return float(loss), g, t, 1
         if search != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
-        found, used = strong_wolfe(at, t, here, float(d.abs().max()), most=most)
-        self._move(start, found.t, d)
-        return found, used
+        found = _strong_wolfe(evaluate, start, t, d, here.f, here.g, here.slope, max_ls=most)
+        self._move(start, found[2], d)
+        return found
 
     def _update_direction(self, state: dict[str, Any], g: Tensor, most: int) -> None:
         """Add the latest pair (s, y) to the history, and compute the next direction."""
@@ -206,26 +205,53 @@ class LBFGS(DeclaredOptimizer, also=""):
             at += p.numel()
 
 
-def strong_wolfe(
-    at: Callable[[float], Point],
-    t: float,
-    start: Point,
-    longest: float,
-    most: int,
-    smallest: float = 1e-9,
-) -> tuple[Point, int]:
-    """A point that satisfies the strong Wolfe conditions, and the number of calls of `at`.
+def _strong_wolfe(
+    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
+    x: Any,
+    t: float | Tensor,
+    d: Tensor,
+    f: float | Tensor,
+    g: Tensor,
+    gtd: float | Tensor,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """A step length t that satisfies the strong Wolfe conditions along d, with the first try t.
 
         f <= f(0) + c1 * t * f'(0)        abs(f') <= c2 * abs(f'(0))
 
-    First the step length grows until two steps bracket a point that satisfies the conditions. Then
-    the interval shrinks: the next point is the minimum of the cubic that interpolates both ends.
-    It stops where the interval, times the largest entry of the direction, is the smallest allowed.
+    Returns the loss, its gradient, t, and the number of calls of obj_func(x, t, d), which gives the
+    first two. First the step length grows until two steps bracket a point that satisfies the conditions.
+    Then the interval shrinks: the next point is the minimum of the cubic that interpolates both ends.
+
+    The name and the arguments are PyTorch's, as other quasi-Newton methods import it.
     """
-    low, high, asked, left = _bracket(at, t, start, most)
-    stalled = good = False
+
+    def at(t: float) -> Point:
+        loss, gradient = obj_func(x, t, d)
+        return Point(t, float(loss), gradient.clone(), float(gradient.dot(d)))
+
+    start, longest = Point(0.0, float(f), g.clone(), float(gtd), c1, c2), float(d.abs().max())
+    low, high, asked, left = _bracket(at, float(t), start, max_ls)
+    is_small = lambda a, b: abs(a.t - b.t) * longest < tolerance_change
+    found, more = _shrink(at, start, low, high, left, is_small)
+    return found.f, found.g, found.t, asked + more
+
+
+def _shrink(
+    at: Callable[[float], Point],
+    start: Point,
+    low: Point,
+    high: Point,
+    left: int,
+    is_small: Callable[[Point, Point], bool],
+) -> tuple[Point, int]:
+    """A good point between two that bracket one, and the calls of `at` made."""
+    asked, stalled, good = 0, False, False
     for _ in range(left):
-        if good or abs(high.t - low.t) * longest < smallest:
+        if good or is_small(low, high):
             break
         least, greatest = min(low.t, high.t), max(low.t, high.t)
         t = _cubic_minimum(low, high)
@@ -281,34 +307,6 @@ def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None
     below = right.slope - left.slope + 2 * d2
     place = right.t - (right.t - left.t) * float(np.divide(right.slope + d2 - d1, below))
     return min(max(place, low), high)
-
-
-# The two above under PyTorch's private names: other quasi-Newton methods import them.
-
-
-def _strong_wolfe(
-    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
-    x: Any,
-    t: Any,
-    d: Tensor,
-    f: Any,
-    g: Tensor,
-    gtd: Any,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    tolerance_change: float = 1e-9,
-    max_ls: int = 25,
-) -> tuple[float, Tensor, float, int]:
-    """The loss, its gradient, the step length, and the number of calls of obj_func(x, t, d)."""
-
-    def at(t: float) -> Point:
-        loss, gradient = obj_func(x, t, d)
-        return Point(t, float(loss), gradient.clone(), float(gradient.dot(d)))
-
-    start = Point(0.0, float(f), g.clone(), float(gtd), c1, c2)
-    longest = float(d.abs().max())
-    found, used = strong_wolfe(at, float(t), start, longest, max_ls, tolerance_change)
-    return found.f, found.g, found.t, used
 
 
 def _cubic_interpolate(
