@@ -1,5 +1,6 @@
 """Files: what was saved comes back, and nothing in a file is ever run."""
 
+import copy
 import gzip
 import io
 import operator
@@ -234,3 +235,13 @@ def test_a_compressed_file_can_be_written():
 
     with gzip.open(file, "rb") as f:
         assert minigrad.load(f)["w"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "kind", [minigrad.tensor, lambda x: minigrad.nn.Parameter(minigrad.tensor(x))]
+)
+def test_attributes_that_a_program_gave_to_a_tensor_are_pickled_and_copied(kind):
+    x = kind([1.0])
+    x.group = {"lr": 0.1}
+
+    assert pickle.loads(pickle.dumps([x]))[0].group == copy.copy(x).group == {"lr": 0.1}
