@@ -195,7 +195,7 @@ IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """
 ARRANGED = """\
-    if not {0}d.flags.c_contiguous: zd = arranged_as({0}d, zd)
+    if {0}d.ndim > 1 and not {0}d.flags.c_contiguous: zd = arranged_as({0}d, zd)
 """
 
 
