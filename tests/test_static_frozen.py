@@ -61,6 +61,13 @@ RIGHT = {
     "index": (lambda x, i: x[i], (V, [0, 1]), (V, [3, 3])),
     "index_add": (lambda x, i: x.index_add(0, i, x[:1]), (V, [0]), (V, [3])),
     "masked_fill": (lambda x: x.masked_fill(x > 2, 0.0), (V,), (V[::-1],)),
+    "sign": (lambda x: x.sign(), ([1.0, np.nan, -2.0, 0.0],), ([np.nan, 1.0, 0.0, -2.0],)),
+    "sign of truth values": (lambda x: (x > 1).sign().float(), (V,), (V[::-1],)),
+    "powers of integers": (
+        lambda i, k: i.pow(k),
+        ([3, -4, 1, 2], [2, -3, -1, 0]),
+        ([2, 1, -4, 3], [-2, -1, 3, 1]),
+    ),
     "sort": (lambda x: x.sort().values + x.topk(4).values, (V,), (V[::-1],)),
     "clamp": (lambda x, m: x.clamp(min=m), (V, 2.0), (V, 3.0)),
     "leaky_relu in place": (lambda x: F.leaky_relu(x - 2, inplace=True), (V,), (V[::-1],)),

@@ -147,7 +147,7 @@ class Writer(Buffers):
         if not self.values[line.result].shape:
             return EXPRESSIONS.get(line.op)
         write = STATEMENTS.get(line.op)
-        return _elementwise if write is None and _ufunc_of(line) is not None else write
+        return _elementwise if write is None and _ufunc_of(self, line) is not None else write
 
     def writes_into_buffer(self, line: Instruction) -> bool:
         """True if the op takes `out`, or has a template that writes to one."""
@@ -182,7 +182,7 @@ class Writer(Buffers):
         memory = self.program.captured[line.over].array
         own = bool(line.operands) and self.memory_of(line.operands[0]) is memory
         text: str | list[str] | None = None
-        if _ufunc_of(line) is not None:
+        if _ufunc_of(self, line) is not None:
             text = _elementwise(self, line, out)
         elif own and line.op in OVER:
             text = OVER[line.op](self, line, out)
@@ -430,12 +430,15 @@ def _uniform(a: Array) -> bool:
     return numbers and bool((a == a.flat[0]).all())
 
 
-def _ufunc_of(line: Instruction) -> np.ufunc | None:
+def _ufunc_of(writer: Writer, line: Instruction) -> np.ufunc | None:
     """The NumPy ufunc that computes the whole elementwise op; None if there is none."""
-    f = line.op.numpy
-    if not isinstance(f, np.ufunc) or not line.op.takes_out or line.settings:
+    op, f = line.op, line.op.numpy
+    if not isinstance(f, np.ufunc) or not op.takes_out or line.settings:
         return None
-    return f if f.nin == len(line.operands) else None
+    if op.forward is not f:  # it treats NaN, booleans or integers differently
+        floats = all(writer.values[i].dtype.kind == "f" for i in line.operands)
+        f = f if floats and op is not ops.sign else None
+    return f if f is not None and f.nin == len(line.operands) else None
 
 
 # ------------------------------------------------------------------ templates
@@ -493,7 +496,7 @@ EXPRESSIONS: dict[AnyOp, Template] = {
 
 def _elementwise(writer: Writer, line: Instruction, out: str) -> str:
     """multiply(v1, v2, b0): the template of every op that is a NumPy ufunc."""
-    f = _ufunc_of(line)
+    f = _ufunc_of(writer, line)
     assert f is not None
     if f in (np.maximum, np.minimum):
         out = f"out={out}"  # NumPy warns about three positional arguments
@@ -554,10 +557,12 @@ def _sum_along(writer: Writer, line: Instruction, out: str) -> list[str] | None:
 POWERS = {2: "square", 1: "positive", 0.5: "sqrt", -1: "reciprocal"}
 
 
-def _power(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """x ** 2 is square(x), as in NumPy."""
+def _power(writer: Writer, line: Instruction, out: str) -> list[str] | None:
+    """x ** 2 is square(x), as in NumPy. The exponents of integers may be negative, which NumPy refuses."""
     x, y = line.operands
     v = writer.values[y]
+    if writer.values[line.result].dtype.kind != "f":
+        return None
     if v.kind == "constant" and not v.shape and writer.values[x].dtype.kind == "f":
         name = POWERS.get(writer.program.examples[y].item())
         if name is not None:
