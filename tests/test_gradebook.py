@@ -1385,6 +1385,23 @@ def test_equal_answers_are_shown_only_to_the_teacher_and_stubs_do_not_count(grad
     assert "inner = (g * y).sum" in page and "ashes" not in page
 
 
+def test_a_question_is_titled_by_its_own_answer_and_not_by_one_that_it_needs():
+    cells = [
+        ("markdown", "t1", "# Forward"),
+        ("code", "a1", ""),
+        ("markdown", "t2", "# Gradient"),
+        ("code", "a2", ""),
+    ]
+    asked = [("one", ["a1"]), ("two", ["a1", "a2"]), ("three", ["a1", "a2"])]
+    recording = SimpleNamespace(
+        questions=[SimpleNamespace(id=i, answers=a) for i, a in asked],
+        manual=[],
+        cells=[{"kind": k, "id": i, "source": s} for k, i, s in cells],
+    )
+
+    assert titles_of(recording) == {"one": "Forward", "two": "Gradient", "three": "Gradient"}
+
+
 def test_a_second_question_under_a_heading_is_titled_by_its_task():
     cells = [
         ("markdown", "t1", "# The cube\n\nWrite `f`."),

@@ -1,5 +1,6 @@
 """Grading in parts that need no sandbox: what is asked, found, compared, collected, reported."""
 
+import copy
 import io
 import json
 import os
@@ -17,11 +18,18 @@ import pytest
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer, judge_question
-from minigrad.grading.judge.grades import _first_reason
+from minigrad.grading.judge.grades import _add_causes, _first_reason
 from minigrad.grading.release import in_kernel
-from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
+from minigrad.grading.release.bundles import (
+    BundleError,
+    Recording,
+    find_bundles,
+    make_bundles,
+    write_bundles,
+)
 from minigrad.grading.release.check_cell import draw_input, draw_inputs
-from minigrad.grading.release.exercises import ENTRIES, ONLY, STEPS
+from minigrad.grading.release.differences import uses_finite_differences
+from minigrad.grading.release.exercises import DIFFERENTIATED, ENTRIES, ONLY, STEPS
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
@@ -31,8 +39,8 @@ from minigrad.grading.reports.tables import SCHEMA
 from minigrad.grading.reports.words import wrong_parts
 from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
-from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell
+from minigrad.grading.run.submission import find_answers
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
 from minigrad.grading.trusted import ask
 from tests.submissions.answers import ANSWERS
@@ -140,6 +148,60 @@ def test_an_optimizer_may_write_into_the_parameter_and_the_gradient():
     steps = helpers["steps_of_function"](step, p, grads, {"lr": 0.5})
 
     assert steps.shape == (3, 2) and (p == 1).all() and (grads == 1).all()
+
+
+@pytest.mark.parametrize(
+    "returned, said",
+    [
+        (lambda p: (p, {}), "a tuple was returned; it must be the new parameters"),
+        (lambda p: p[None], r"shape \(1, 2\) instead of \(2,\)"),
+    ],
+)
+def test_a_step_that_returns_something_else_is_told_so(returned, said):
+    helpers = {}
+    exec(STEPS, helpers)
+
+    with pytest.raises((TypeError, ValueError), match=said):
+        helpers["steps_of_function"](
+            lambda p, g, state: returned(p), np.ones(2), np.ones((3, 2)), {}
+        )
+
+
+def test_a_result_to_differentiate_must_have_the_right_shape():
+    helpers = {}
+    exec(DIFFERENTIATED, helpers)
+
+    with pytest.raises(ValueError, match=r"shape \(1,\) instead of \(\)"):
+        helpers["differentiated"](lambda x: x.sum().reshape(1), {"x": np.ones(2)}, [], np.ones(()))
+
+
+def test_a_step_that_returns_nothing_gives_none():
+    helpers = {}
+    exec(STEPS, helpers)
+
+    assert (
+        helpers["steps_of_function"](lambda p, g, state: None, np.ones(2), np.ones((3, 2)), {})
+        is None
+    )
+
+
+@pytest.mark.parametrize("call", ["f'{x:.2f}'", "isinstance(x, float)", "round(x, 2)", "{x: 1}[x]"])
+def test_an_input_without_axes_is_a_number(monkeypatch, call):
+    sent = []
+    monkeypatch.setattr(in_kernel, "display", lambda data, raw: sent.append(data["m"]))
+    case = {"x": encoded(np.array(0.25))}
+    asked = {
+        "id": "q",
+        "call": call,
+        "helpers": "",
+        "results": ["a"],
+        "cases": [case],
+        "kept": False,
+    }
+
+    in_kernel.publish_results(asked, "m", {})
+
+    assert "error" not in sent[0] and sent[1] == {"id": "q/1/input x", **case["x"]}
 
 
 @pytest.mark.parametrize(
@@ -780,6 +842,18 @@ def test_reasons_tell_wrong_parts_from_unwritten_ones():
     assert wrong_parts({"reason": reason, "results": results})[1] == "b: not written yet."
 
 
+def test_a_wrong_answer_says_which_wrong_answer_it_is_graded_with():
+    asked = [("one", "a"), ("two", "ab"), ("three", "abc"), ("four", "abd")]
+    questions = [GradedQuestion(i, 1.0, "f(x)", ("z",), ({},), answers=tuple(a)) for i, a in asked]
+    reasons = ["1/z: wrong value", None, "1/z: wrong value", "1/z: not written yet"]
+    graded = [a_question(i, right=2 * (r is None), reason=r) for (i, _), r in zip(asked, reasons)]
+
+    _add_causes(questions, graded)
+
+    said = "graded with the answer to one, which is wrong"
+    assert [grade["notes"] for grade in graded] == [[], [], [said], []]
+
+
 def test_names_that_a_broken_cell_did_not_define_are_not_explained():
     reason = "the answer a: SyntaxError: expected ':' (line 1 of the cell)"
     missing = {"id": "q/1/a", "ok": False, "reason": "NameError: name 'f' is not defined"}
@@ -872,6 +946,30 @@ def taken(answer, *cells, given=(), layout=()):
     return find_carried(answer, others, fixed, list(given))
 
 
+@pytest.mark.parametrize(
+    "below, noted",
+    [("def step(s): pass\nStack.step = step", []), ("Stack = 1", ["cell 2 defines Stack again"])],
+)
+def test_a_method_that_a_later_cell_adds_is_no_second_attempt(below, noted):
+    cell = {
+        "id": "a",
+        "kind": "code",
+        "source": "",
+        "answer": True,
+        "grade_id": None,
+        "names": ["Stack"],
+    }
+    recording = Recording(
+        {"format": "", "exercise": "e", "questions": [], "manual": [], "cells": [cell]}
+    )
+    mine = [("class Stack: pass", "a"), (below, "b")]
+    cells = [{"cell_type": "code", "id": i, "source": s, "metadata": {}} for s, i in mine]
+
+    found = find_answers(recording, json.dumps({"cells": cells}).encode())
+
+    assert [note.partition(",")[0] for note in found.notes] == noted
+
+
 def test_an_answer_may_use_a_helper_from_the_answer_to_another_question():
     found = taken(
         "def g(x):\n    return f(np.exp(x))",
@@ -881,6 +979,18 @@ def test_an_answer_may_use_a_helper_from_the_answer_to_another_question():
 
     assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
     assert found.notes == ["graded with the answer, from cell 1: np, f"]
+
+
+def test_a_counter_that_a_function_declares_global_is_graded_with_it():
+    answer = "def f(x):\n    global calls\n    calls += 1\n    return x"
+
+    assert taken(answer, ("calls = 0",)).above == ["calls = 0"]
+
+
+def test_an_import_from_the_future_is_run_and_not_mentioned():
+    found = taken("def g(x: X):\n    return x", ("from __future__ import annotations",))
+
+    assert found.imports == ["from __future__ import annotations"] and not found.notes
 
 
 def test_a_module_that_a_cell_writes_is_graded_with_what_imports_it():
@@ -1008,10 +1118,23 @@ def test_finite_differences_are_recognized_in_the_source(source):
         "        for j in range(n):\n            out[j + i * n] = g.ravel()[j + i * n] / n\n    return out",
         "def f_backward(x, g):\n    a = 0.5\n    return g * ((x + a) - (x - a)) / (x + a)**2",
         "def f_backward(f, x, h):\n    return (f(x + h) - f(x - h)) / (2 * h)",
+        SLOPE.replace("def f_backward", "def by_slope")
+        + "def f_backward(x, g):\n    return g * np.cos(x)\nassert np.allclose(by_slope(A, A), f_backward(A, A))",
     ],
 )
 def test_a_derivation_is_not_mistaken_for_finite_differences(source):
     assert not uses_finite_differences(source, "f_backward(x, g)")
+
+
+def test_a_question_whose_solution_uses_differences_is_declared_to():
+    notebook = copy.deepcopy(AUTHORS["reverse"])
+    (plain,) = declared(notebook, "author")
+    notebook.cells[2].source = CENTRAL.format("f(x + h) - f(x - h)", "(2 * h)")
+    notebook.cells[3].metadata["minigrad"]["question"]["call"] = "f_backward(x, g)"
+
+    (question,) = declared(notebook, "author")
+
+    assert question.differences and not plain.differences
 
 
 @pytest.mark.parametrize("theme", sorted(ANSWERS))

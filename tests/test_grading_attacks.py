@@ -19,12 +19,12 @@ from minigrad.grading.gradebook.csv_files import cell_text, read_table, write_ta
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.differences import uses_finite_differences
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
 from minigrad.grading.run.carried import MAX_FILES, MAX_STATEMENTS, find_carried
-from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import job_of, unrecorded
 from minigrad.grading.run.submission import find_answers

@@ -116,6 +116,16 @@ def test_a_wrong_answer_that_the_cases_do_not_tell_apart_is_refused(changed):
     assert "wrong answer 1 of check gets 4 of 4 points, but should get fewer" in said
 
 
+def test_a_given_cell_that_gives_the_answer_away_is_named_with_a_fix(changed):
+    def reveal(cells, _):
+        cells["given"].source = "import numpy as np\ndef right(x, y, g):\n    return g * y, g * x"
+        question(cells).update(wrong=["product_backward = right"])
+
+    said = refused(changed(reveal))
+
+    assert "product_backward = right\nAnswers can call it, because a given cell defines it" in said
+
+
 def test_a_solution_with_random_results_is_refused(changed):
     body = "    dx = np.random.rand(3)\n    dy = dx + 1\n    return dx, dy\n"
     source = f"def product_backward(x, y, g):\n    ### BEGIN SOLUTION\n{body}    ### END SOLUTION"

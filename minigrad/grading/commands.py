@@ -120,8 +120,8 @@ def release_command(
     questions = bundles[1].questions if bundles is not None else []
     for cell, points in unasked(read_notebook(author), questions):
         typer.echo(
-            f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
-            "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+            f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither a "
+            "question nor an exercise declared in a given cell. To fix it, see AUTHORING.md, What a check cell may ask."
         )
     for cell, names in changed.items():
         typer.echo(

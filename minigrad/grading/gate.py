@@ -12,6 +12,7 @@ sandbox, as the current user: it is the author's notebook, not a student's.
 import copy
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -40,6 +41,9 @@ regex: (?s)<div class="minigrad-tensor">.*
 replace: a tensor, see its text
 """
 
+GIVEN = re.compile(
+    r"\w+ = [a-zA-Z_][\w.]*(\(\))?"
+)  # an answer that is only the name of something given
 NO_KERNEL = ("Kernel didn't respond in", "Kernel died before replying")  # jupyter_client's
 
 
@@ -173,6 +177,11 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Gat
             if wanted == "fewer":
                 why = [line for source in sources.values() for line in source.splitlines()]
             reasons = "\n".join(f"    {line}" for line in why)
+            if wanted == "fewer" and GIVEN.fullmatch("\n".join(why)):
+                reasons += (
+                    "\nAnswers can call it, because a given cell defines it. To fix it, write "
+                    '"minigrad": {"check": true} into the metadata of that cell.'
+                )
             raise GateError(
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"

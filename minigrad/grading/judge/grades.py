@@ -95,6 +95,7 @@ def _grade(
 ) -> documents.Grade:
     """The grade of one submission; the caller fills in the student and the file."""
     questions = [_question(q, answers, verdicts.get(q.id, {})) for q in bundle.questions]
+    _add_causes(bundle.questions, questions)
     return {
         "format": "minigrad-grade-1",
         "exercise": bundle.name,
@@ -149,6 +150,21 @@ def _question(
         "results": results,
         "diagnoses": [],
     }
+
+
+def _add_causes(
+    questions: Sequence[GradedQuestion], graded: Sequence[documents.QuestionGrade]
+) -> None:
+    """Note at each wrong answer which earlier wrong answers it may call: it may be wrong only because of them."""
+    wrong: dict[str, str] = {}  # the cell of a wrong answer -> its question
+    for question, grade in zip(questions, graded):
+        *earlier, own = question.answers
+        if grade["right"] < grade["asked"]:
+            causes = [wrong[answer] for answer in earlier if answer in wrong]
+            if causes and UNWRITTEN not in (grade["reason"] or ""):
+                note = f"graded with the answer to {', '.join(causes)}, which is wrong"
+                grade["notes"] = [*grade["notes"], note]
+            wrong[own] = question.id
 
 
 def _first_reason(question: GradedQuestion, results: list[documents.ResultGrade]) -> str:

@@ -151,17 +151,19 @@ def titles_of(recording: Recording) -> dict[str, str]:
 
     A second question under the same heading is titled with the first line of its task, if it has one.
     """
-    places = {q.answers[0]: q.id for q in recording.questions if q.answers}
-    places |= {q.cell: q.id for q in recording.manual}
+    # a question's own answer is the last one: those that it needs come before
+    places = [(q.answers[-1], q.id) for q in recording.questions if q.answers]
+    places += [(q.cell, q.id) for q in recording.manual]
     titles: dict[str, str] = {}
     title = heading = ""
     for cell in recording.cells:
         found = HEADING.findall(cell["source"]) if cell["kind"] == "markdown" else []
         if found:
             title = heading = found[-1]
-        if cell["id"] in places:
-            titles[places[cell["id"]]], title = title, heading
-        elif cell["kind"] == "markdown" and cell["source"].strip() and not found:
+        asked = [question for place, question in places if place == cell["id"]]
+        for question in asked:
+            titles[question], title = title, heading
+        if not asked and cell["kind"] == "markdown" and cell["source"].strip() and not found:
             if title in titles.values():
                 first = cell["source"].strip().splitlines()[0].replace("`", "")
                 title = textwrap.shorten(first, 60, placeholder=" ...")

@@ -43,14 +43,22 @@ OWN = (
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
+    import numpy
+
     p, grads, state, seen = p.copy(), grads.copy(), {}, []  # a step may write into p and g
     for k, g in enumerate(grads):
         lr = settings.get("lr")
         p = step(p, g, state, **{**settings, **({"lr": lr[k]} if isinstance(lr, list) else {})})
         if hasattr(p, "detach"):
             p = p.detach().numpy()
-        seen.append(p if p is None else p.copy() if hasattr(p, "copy") else p)
-    import numpy
+        if p is None:
+            return None
+        try:
+            seen.append(numpy.array(p))
+        except ValueError:
+            raise TypeError("a " + type(p).__name__ + " was returned; it must be the new parameters") from None
+        if seen[-1].shape != g.shape:
+            raise ValueError("shape " + str(seen[-1].shape) + " instead of " + str(g.shape))
     return numpy.array(seen)
 
 
@@ -72,6 +80,8 @@ def differentiated(function, inputs, constants, g):
     z = function(*tensors.values())
     if not isinstance(z, minigrad.Tensor):
         raise TypeError("a " + type(z).__name__ + " was returned; it must be a tensor")
+    if tuple(z.shape) != g.shape:
+        raise ValueError("shape " + str(tuple(z.shape)) + " instead of " + str(g.shape))
     for name, t in tensors.items():
         if t.detach().numpy().tobytes() != before[name]:
             raise ValueError("the input " + name + " was changed in place")

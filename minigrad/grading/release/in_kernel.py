@@ -26,6 +26,9 @@ def publish_results(spec: dict[str, Any], mime: str, names: dict[str, Any]) -> N
     exec(spec["helpers"], helpers)
     for number, case in enumerate(spec["cases"], 1):
         inputs = {name: _decoded(value, names) for name, value in case.items()}
+        for name, value in inputs.items():
+            if isinstance(value, numpy.ndarray) and value.ndim == 0 and not spec["kept"]:
+                inputs[name] = value[()]  # a number: f"{x:.2f}" works
         before = {n: repr(v) for n, v in inputs.items() if isinstance(v, list | dict)}
         results = spec["results"]
         error = None
@@ -51,7 +54,7 @@ def publish_results(spec: dict[str, Any], mime: str, names: dict[str, Any]) -> N
                     content = {"error": f"not a result that can be read: {str(caught)[:200]}"}
             publish(f"{number}/{result}", content)
         for name, value in inputs.items():
-            if isinstance(value, numpy.ndarray):
+            if isinstance(value, numpy.ndarray | numpy.generic):
                 publish(f"{number}/input {name}", _encoded(value))
 
 

@@ -33,6 +33,7 @@ import fastjsonschema
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.release import markers, student, syntax
+from minigrad.grading.release.differences import uses_finite_differences
 from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
@@ -67,7 +68,7 @@ _ASKED: Declaration = {  # the JSON schema of what an author writes in the metad
         "seconds": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "helpers": {"type": "string"},
         **dict.fromkeys(("rtol", "atol"), {"type": "number", "minimum": 0}),
-        **dict.fromkeys(("alone", "engine"), {"type": "boolean"}),
+        **dict.fromkeys(("alone", "differences", "engine"), {"type": "boolean"}),
         **dict.fromkeys(("results", "needs", "packages", "right", "wrong"), _TEXTS),
     },
 }  # fmt: skip
@@ -106,6 +107,7 @@ class GradedQuestion:
     helpers     Python code that defines helpers for the call; run in a separate namespace
     order       for compare = "order": the nodes, and edges as pairs (earlier, later)
     exercise    the variable of the Exercise that draws the inputs and diagnoses mistakes
+    differences does the solution use finite differences? Then answers may, too
     right, wrong    further answers that must get full marks, or lose points; used by the gate
     """
 
@@ -129,6 +131,7 @@ class GradedQuestion:
     helpers: str = ""
     order: NodeOrder | None = None
     exercise: str | None = None
+    differences: bool = False
     right: tuple[str, ...] = field(default=(), repr=False)
     wrong: tuple[str, ...] = field(default=(), repr=False)
 
@@ -301,6 +304,7 @@ def _placed(
         "answers": [*needs, *own],
         "given": given,
         "checks": checks,
+        "differences": uses_finite_differences("\n".join(solution), str(declaration.get("call"))),
         **declaration,
         "cell": cell.id,
     }

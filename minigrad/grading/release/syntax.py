@@ -212,7 +212,7 @@ def imported_names(source: str) -> dict[str, str]:
 
 
 def names_read(*statements: ast.stmt) -> set[str]:
-    """The global names that these statements read, excluding the local variables of functions."""
+    """The global names that these statements read, or declare with `global`: not the local variables of functions."""
     try:
         tables = [symtable.symtable(unparsed(s), "cell", "exec") for s in statements]
     except NO_PROGRAM:
@@ -222,7 +222,11 @@ def names_read(*statements: ast.stmt) -> set[str]:
         table = tables.pop()
         tables += table.get_children()
         top = table.get_type() == "module"
-        used = (s for s in table.get_symbols() if s.is_referenced() and (top or s.is_global()))
+        used = (
+            s
+            for s in table.get_symbols()
+            if s.is_declared_global() or s.is_referenced() and (top or s.is_global())
+        )
         taken |= {symbol.get_name() for symbol in used}
     return taken
 

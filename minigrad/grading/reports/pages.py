@@ -166,6 +166,8 @@ def kind_of(reason: str) -> str:
     'wrong value'
     >>> kind_of("1/dx: ValueError: operands could not be broadcast together")
     'ValueError'
+    >>> kind_of("1/dW: 1 value instead of 2: dW, db")
+    'wrong number of values'
     >>> kind_of("the check did not finish in 10 s. Is there a loop that never ends?")
     'did not finish in time'
     >>> kind_of("1/dx: NameError: name 'expit' is not defined: answers are graded without scipy")
@@ -175,6 +177,7 @@ def kind_of(reason: str) -> str:
         return without[0]
     text = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
     text = re.sub(r" in [\d.]+ s\b.*", " in time", text)
+    text = re.sub(r"^\d+ values? instead of .*", "wrong number of values", text)
     found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", text)
     kind = found.group(0) if found else text
     return re.sub(r"\d+", "n", kind).strip()[:80] or "another reason"

@@ -103,6 +103,8 @@ def find_carried(
             part = found.below
             made |= c.made
         part.append(syntax.unparsed(c.statement))
+        if getattr(c.statement, "module", "") == "__future__":
+            continue  # it is carried in case it matters, which it rarely does
         found.names += sorted(c.made - {*found.names})
         found.cells += [c.cell] if c.cell not in found.cells else []
     _add_files(found, answer, others)

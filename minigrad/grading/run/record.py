@@ -25,10 +25,10 @@ from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
 from minigrad.grading.release.check_cell import MIME, check_cell
+from minigrad.grading.release.differences import uses_finite_differences
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.syntax import imported_names, without_modules
 from minigrad.grading.run.carried import Carried, find_carried
-from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.run.written import nothing_written, written_in
@@ -108,7 +108,8 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
     run = _Run(recording, found, sandbox, job["drawn"], limits, limits.submission)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
-        if uses_finite_differences(run.source_of(question), question.call):
+        source = run.source_of(question)
+        if not question.differences and uses_finite_differences(source, question.call):
             answer = question.answers[-1]
             document["guessed"].append(answer)
             note = f"the answer {run.labels[answer]} looks like finite differences"
@@ -235,6 +236,7 @@ class _Run:
 
         origins    the names that come from modules that are not here
         """
+        error = in_plain_words(error)
         undefined = UNDEFINED.search(error)
         name = undefined[1] if undefined else ""
         if name in origins:
@@ -291,6 +293,19 @@ class _Run:
 
 def _no_answers(end: str, reason: str) -> QuestionAnswers:
     return {"end": end, "reason": reason, "answers": {}, "notes": []}
+
+
+def in_plain_words(error: str) -> str:
+    """Say what two errors mean here: that of a stub in a cell, and that of input(), which has no front end.
+
+    >>> in_plain_words("the answer a: NotImplementedError")
+    'the answer a: not written yet: NotImplementedError'
+    >>> in_plain_words("StdinNotImplementedError: raw_input was called, but this frontend ...")
+    'it waits for input(), which nobody answers while work is graded'
+    """
+    asked = "it waits for input(), which nobody answers while work is graded"
+    error = re.sub("StdinNotImplementedError.*", asked, error)
+    return re.sub("(?<!yet: )NotImplementedError$", "not written yet: NotImplementedError", error)
 
 
 def _why(run: CellRun, what: str, seconds: float) -> str:

@@ -12,10 +12,11 @@ Guesses are marked "please confirm", and so is an answer joined from the parts o
 notebook.py first, which reads the file.
 """
 
+import ast
 from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording, ids_of, label_of
-from minigrad.grading.release.syntax import squeezed, syntax_of
+from minigrad.grading.release.syntax import names_bound, squeezed, statements_of, syntax_of
 from minigrad.grading.run.notebook import Cells, SubmittedCell, Unreadable, cells_of
 
 
@@ -153,8 +154,11 @@ class _Search:
     def _defined_again(self, answer: BundleCell, position: int) -> SubmittedCell | None:
         """A student's own cell below the answer that redefines all its names, perhaps a later attempt."""
         named = self._by_name(answer) if answer["names"] else None
-        own = named is not None and named.position > position and not set(named.ids) & self.known
-        return named if own else None
+        if named is None or named.position <= position or set(named.ids) & self.known:
+            return None
+        # Stack.pop = pop adds to the answer, and is graded with it
+        whole = (s for s in statements_of(named.source) if not _sets_an_attribute(s))
+        return named if names_bound(*whole) & set(answer["names"]) else None
 
     def _with_split_part_below(self, cell: SubmittedCell) -> Cells:
         """Add the next cell if it continues a function that was split, so is not valid Python alone."""
@@ -164,6 +168,10 @@ class _Search:
             if cut and not set(below.ids) & self.known:
                 return [cell, below]
         return [cell]
+
+
+def _sets_an_attribute(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
 
 
 def _is_unanswered(parts: Cells, answer: BundleCell) -> bool:

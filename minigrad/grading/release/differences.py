@@ -7,9 +7,10 @@ to rounding. But every such method uses a step, so we look for one:
     f(x + k * h), f(x + 1j * h)    or multiples are added in a loop, or an imaginary step is added;
     ... / (2 * h)                  and something is divided by the step, or a product with it
 
-A parameter of the function that the exercise asks for does not count as a step, so exercises on finite
-differences are not flagged. A hidden step is not found. An analytic gradient does not divide by
-a quantity that it also adds to its inputs.
+A parameter of the function that the exercise asks for does not count as a step, and a question whose solution
+uses differences is not searched at all. Only the statements that the answer depends on are: a student may check
+a gradient with differences. A hidden step is not found. An analytic gradient does not divide by a quantity
+that it also adds to its inputs.
 """
 
 import ast
@@ -20,6 +21,7 @@ from minigrad.grading.release import syntax
 
 MAX_STEP = 0.1  # a literal counts as a step up to this size
 MAX_NODES = 300_000  # syntax nodes examined in sums; an answer with more is flagged
+MAX_USED = 500  # statements that an answer depends on; if there are more, all are examined
 Step = str | float
 
 
@@ -35,8 +37,8 @@ def uses_finite_differences(source: str, call: str) -> bool:
 
 
 def _is_by_differences(source: str, call: str) -> bool:
-    nodes = [node for s in syntax.statements_of(source) for node in ast.walk(s)]
-    graded = {n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)}
+    graded = {*syntax.names_in(ast.parse(call))}
+    nodes = [node for s in _used(syntax.statements_of(source), graded) for node in ast.walk(s)]
     inputs, parameters, counters = set(), set(), set()
     for node in nodes:
         if isinstance(node, syntax.Function | ast.Lambda):
@@ -66,6 +68,18 @@ def _is_by_differences(source: str, call: str) -> bool:
             signs[where, step] |= {"+", "-"} if many else {sign}
     moved = {step for (_, step), both in signs.items() if len(both) == 2} - inputs
     return bool(moved & _divisors(nodes, moved))
+
+
+def _used(statements: list[ast.stmt], graded: set[str]) -> list[ast.stmt]:
+    """The statements that these names depend on; all of them, if none defines such a name, or very many do."""
+    functions = {
+        s.name: syntax.names_changed(s)
+        for s in statements
+        if isinstance(s, syntax.Function | ast.ClassDef)
+    }
+    makers = [(s, syntax.names_bound(s) | syntax.changed_by(s, functions)) for s in statements]
+    needed = syntax.needed_statements({"*", *graded}, makers, MAX_USED)
+    return needed if 0 < len(needed) <= MAX_USED else statements
 
 
 def _sums(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
