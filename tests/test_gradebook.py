@@ -23,6 +23,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
 from minigrad.grading.gradebook.book import (
+    Mark,
     Provided,
     QuestionColumn,
     columns_of,
@@ -47,6 +48,7 @@ from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
+from minigrad.grading.reports.tables import _feedback
 from minigrad.grading.run.batch import Settings
 from minigrad.grading.run.recorder import TRY_AGAIN, lost
 from minigrad.grading.run.submission import find_answers
@@ -858,6 +860,14 @@ def test_a_manual_mark_is_added_to_the_points_of_the_checks(graded, tmp_path):
     ada, *_ = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["why"], ada["confirm"]) == ("6.5", "2.5", "")
     assert "=half" in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("by, said", [("nobody", "There is no answer."), ("person", "")])
+def test_what_a_person_marked_is_not_called_missing(by, said):
+    assert (
+        _feedback(Mark(QuestionColumn("q", Decimal(3), manual=True), Decimal(2), Decimal(2), by))
+        == said
+    )
 
 
 def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(of_people, tmp_path):

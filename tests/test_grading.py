@@ -842,10 +842,11 @@ def test_reasons_tell_wrong_parts_from_unwritten_ones():
     assert wrong_parts({"reason": reason, "results": results})[1] == "b: not written yet."
 
 
-def test_a_wrong_answer_says_which_wrong_answer_it_is_graded_with():
+@pytest.mark.parametrize("reason", ["1/z: not written yet", "the submission cannot be read"])
+def test_a_wrong_answer_says_which_wrong_answer_it_is_graded_with(reason):
     asked = [("one", "a"), ("two", "ab"), ("three", "abc"), ("four", "abd")]
     questions = [GradedQuestion(i, 1.0, "f(x)", ("z",), ({},), answers=tuple(a)) for i, a in asked]
-    reasons = ["1/z: wrong value", None, "1/z: wrong value", "1/z: not written yet"]
+    reasons = ["1/z: wrong value", None, "1/z: wrong value", reason]
     graded = [a_question(i, right=2 * (r is None), reason=r) for (i, _), r in zip(asked, reasons)]
 
     _add_causes(questions, graded)
@@ -979,6 +980,15 @@ def test_an_answer_may_use_a_helper_from_the_answer_to_another_question():
 
     assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
     assert found.notes == ["graded with the answer, from cell 1: np, f"]
+
+
+def test_importing_a_given_module_again_is_not_worth_a_note_nor_is_what_stands_beside_it_lost():
+    answer, given = "def f(x):\n    return np.exp(x) * math.e", ["import numpy as np"]
+
+    assert not taken(answer, ("import numpy as np",), given=given).notes
+    found = taken(answer, ("import numpy as np, math",), given=given)
+    assert found.imports == ["import math"] and found.refused == []
+    assert taken(answer, ("import jax as np",), given=given).refused == ["np"]
 
 
 def test_a_counter_that_a_function_declares_global_is_graded_with_it():

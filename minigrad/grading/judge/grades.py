@@ -16,6 +16,7 @@ cells are run for it, because they create the Exercise.
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -161,7 +162,8 @@ def _add_causes(
         *earlier, own = question.answers
         if grade["right"] < grade["asked"]:
             causes = [wrong[answer] for answer in earlier if answer in wrong]
-            if causes and UNWRITTEN not in (grade["reason"] or ""):
+            judged = re.match(r"\d+/", grade["reason"] or "")
+            if causes and judged and UNWRITTEN not in judged.string:
                 note = f"graded with the answer to {', '.join(causes)}, which is wrong"
                 grade["notes"] = [*grade["notes"], note]
             wrong[own] = question.id

@@ -114,7 +114,8 @@ def _feedback(mark: Mark) -> str:
     if mark.open:
         return "Still to be marked, so it has no points yet."
     notes = [clean_text(mark.note), _explanation(mark.grade) if mark.grade else ""]
-    return "\n".join(filter(None, notes)) or "There is no answer."
+    nothing = "There is no answer." if mark.by == "nobody" else ""
+    return "\n".join(filter(None, notes)) or nothing
 
 
 def _explanation(question: documents.QuestionGrade) -> str:

@@ -12,8 +12,9 @@ could have been written in the answer cell itself, so they grant no additional a
 """
 
 import ast
+import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -83,7 +84,14 @@ def find_carried(
     made = syntax.names_bound(*own, in_part=False)
     wanted = syntax.names_read(*own) - made
     given_names = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
-    candidates = list(_candidates(others, layout, given_names, place))
+    theirs = {name: of for source in given for name, of in syntax.imported_names(source).items()}
+    candidates = [
+        c
+        for c in _candidates(others, layout, given_names, place)
+        if not (
+            isinstance(c.statement, syntax.Import) and _imports_of(c.statement) <= theirs.items()
+        )
+    ]
     classes = {s.name: syntax.names_bound(*s.body) for s in own if isinstance(s, ast.ClassDef)}
     ours = [
         c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
@@ -146,6 +154,23 @@ def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
     return False
 
 
+def _one_by_one(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements, with  import math, numpy as np  as two: only one of them may import a given name."""
+    for statement in statements:
+        if not isinstance(statement, syntax.Import):
+            yield _as_assignment(statement)
+            continue
+        for name in statement.names:
+            one = copy.copy(statement)
+            one.names = [name]
+            yield one
+
+
+def _imports_of(statement: ast.stmt) -> Set[tuple[str, str]]:
+    """The names that it imports, each with its module's package."""
+    return syntax.imported_names(syntax.unparsed(statement)).items()
+
+
 def _as_assignment(statement: ast.stmt) -> ast.stmt:
     """setattr(Stack, "pop", pop) as  Stack.pop = pop; any other statement is returned unchanged."""
     match statement:
@@ -194,10 +219,8 @@ def _candidates(
         barred = given_names | theirs if ids & set(cell.ids) or not given_names else given_names
         above = above if cell.position < place else set()
         imported: set[str] = set()
-        for statement in (
-            syntax.statements_of(cell.source) if cell.kind == "code" and room >= 0 else []
-        ):
-            statement = _as_assignment(statement)
+        code = cell.kind == "code" and room >= 0
+        for statement in _one_by_one(syntax.statements_of(cell.source) if code else []):
             made = syntax.names_bound(statement)
             changed = syntax.changed_by(statement, functions) & above
             if isinstance(statement, syntax.Loop | ast.Expr):

@@ -228,7 +228,7 @@ class _Run:
         if run.end != "idle":
             reason = _why(run, "the check", seconds)
         elif problem is None and run.error is not None:
-            reason = f"the check: {run.error}"
+            reason = f"the check: {run.error}".rstrip(": ")
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
 
     def _explained(self, question: GradedQuestion, error: str, origins: Mapping[str, str]) -> str:
