@@ -1,5 +1,6 @@
 """The kinds of exercise: what each takes for right, and which mistakes it recognizes."""
 
+import inspect
 import re
 
 import numpy as np
@@ -444,3 +445,10 @@ def test_a_wrong_declaration_is_refused_with_what_is_wanted(declare, says):
 )  # fmt: skip
 def test_an_answer_of_another_form_is_told_what_is_wanted(declare, answer, says):
     assert any(says in row.message for row in declare().check(answer).rows)
+
+
+@pytest.mark.parametrize("kind", [Implementation, Exercise, Facts])
+def test_help_shows_the_arguments_of_an_exercise(kind):
+    assert [*inspect.signature(kind).parameters] == [*inspect.signature(kind.__init__).parameters][
+        1:
+    ]

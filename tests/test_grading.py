@@ -209,6 +209,8 @@ def test_an_input_without_axes_is_a_number(monkeypatch, call):
     [
         ("{'a': 1, 'b': 2}.keys()", {"json": ["a", "b"]}),
         ("{'b', 'a'}", {"json": ["a", "b"]}),
+        ("np.array([0.5, 10**30], object)", {"json": [0.5, 10**30]}),
+        ("np.array([0.5, 2.0], object)", encoded(np.array([0.5, 2.0]))),
         ("entries([1], ['s', 'x'])", {"error": "TypeError: a list instead of a dict with the keys s, x"}),
         ("entries({'x': 'b'}, ['x'])", {"json": ["b"]}),
         ("only(('b',))", {"json": "b"}),
@@ -229,7 +231,7 @@ def test_a_result_that_is_no_array_is_published_as_plain_data_or_explained(
         "kept": True,
     }
 
-    in_kernel.publish_results(asked, "m", {})
+    in_kernel.publish_results(asked, "m", {"np": np})
 
     assert sent == [{"id": "q/1/a", **said}]
 

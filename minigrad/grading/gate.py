@@ -119,7 +119,7 @@ def gate(author: str | Path) -> None:
         solution, untouched = both.map(run_nbval, (notebook, starter))
     if not solution.passed:
         raise GateError(
-            f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
+            f"{author.name}: the solution does not pass its own checks. To fix it, correct the cell below, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
     graded = {c.id for c in notebook.cells if student.metadata_of(c, "nbgrader").get("grade")}

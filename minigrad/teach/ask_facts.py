@@ -37,6 +37,7 @@ class Facts(Written):
     mistakes   what a learner with a misconception would predict; `gives` is called with the
                right facts and returns the predicted ones. If one explains all wrong entries, only
                that one is reported; otherwise, each one that predicts its entries correctly
+    choices    the values that may be predicted; another one is told so
 
     >>> exercise = Facts("predicted", lambda: {"1 + 1": 2})
     >>> exercise.check({"1 + 1": 3}).rows[0].message

@@ -39,6 +39,8 @@ class Updates(Question):
                 one rate for each step
     steps       how many steps each case takes
     shape       the shape of the parameter
+    wanted      "function": name(p, g, state, **settings) returns the new p, and keeps what it likes in the
+                dict `state`; or "class": one like those in `optim`
     """
 
     column = "step"

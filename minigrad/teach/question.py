@@ -11,6 +11,7 @@ ask_functions.py for other functions, ask_structure.py for what a tape looks lik
 for predictions, ask_optimizers.py for optimizers.
 """
 
+import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,6 +71,12 @@ class _Declares(type):
         DECLARED[exercise.name] = exercise
         _notify()
         return exercise
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What help() and editors show in place of the arguments of __call__."""
+        declared = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return declared.replace(parameters=[*declared.parameters.values()][1:])
 
 
 @dataclass(eq=False, repr=False)
