@@ -114,6 +114,8 @@ def _plain(value: object, depth: int = 0) -> object:
         raise TypeError("it is nested too deeply")
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, str):  # numpy.str_, which would be taken for a list of letters
+        return str(value)
     if isinstance(value, dict):
         return {str(k): _plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, set | frozenset):
