@@ -277,6 +277,33 @@ def test_an_invalid_declaration_is_explained(author, change, said):
         declared(notebook, "author")
 
 
+@pytest.mark.parametrize("points", ["two", None, True, -1])
+def test_points_that_are_no_number_are_refused(author, points):
+    notebook = nbformat.read(author, 4)
+    notebook.cells[3].metadata.nbgrader.points = points
+
+    with pytest.raises(QuestionError, match=f"its points are {points!r}. To fix it"):
+        declared(notebook, "author")
+
+
+@pytest.mark.parametrize(
+    "metadata, said",
+    [
+        ({"minigrad": {"question": "f(x)"}}, "question must be object, and it is 'f\\(x\\)'"),
+        ({"minigrad": ["question"]}, r'"minigrad" must be an object, and it is \['),
+        ({"nbgrader": 3}, '"nbgrader" must be an object, and it is 3'),
+    ],
+)
+def test_metadata_of_another_type_is_refused_in_words(author, tmp_path, metadata, said):
+    notebook = nbformat.read(author, 4)
+    notebook.cells[3].metadata.update(metadata)
+    nbformat.write(notebook, author)
+
+    with pytest.raises(ReleaseError, match=said):
+        release(author, tmp_path / "out")
+        make_bundles(author)
+
+
 def test_a_question_without_cases_is_told_so(author):
     notebook = nbformat.read(author, 4)
     del notebook.cells[3].metadata.minigrad.question["cases"]

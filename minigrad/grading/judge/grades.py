@@ -86,7 +86,10 @@ def _verdicts(bundle: Judge, answers: Sequence[documents.AnswersDocument]) -> li
             raise JudgeError(f"pytest wrote no verdicts.\n{done.stdout}{done.stderr}") from None
     for line in map(json.loads, lines):
         if line["problem"]:
-            raise JudgeError(f"{bundle.name}: its notebook does not run.\n{line['problem']}")
+            problem = line["problem"].removeprefix("pytest plugin exception: ")
+            raise JudgeError(
+                f"{bundle.name}: nothing can be compared with its solution.\n{problem}"
+            )
         found[int(line["file"].partition(".")[0])][line["question"]] = line["verdicts"]
     return found
 

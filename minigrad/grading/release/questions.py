@@ -181,15 +181,21 @@ def declared_manual(notebook: student.Notebook, name: str) -> list[ManualQuestio
     for number, cell in enumerate(notebook.cells, 1):
         if student.is_manual(cell):
             settings, identity = student.metadata_of(cell, "nbgrader"), student.known_as(cell)
-            points, where = settings.get("points"), f"{name}, cell {number} (id {identity})"
-            if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
-                raise QuestionError(
-                    f"{where}: a person marks it, and its points are {points!r}. To fix it, write a number "
-                    'as "points" in the nbgrader metadata of the cell.'
-                )
+            where = f"{name}, cell {number} (id {identity})"
+            points = _points_of(cell, f"{where}: a person marks it, and")
             _check_id(identity, where)
             found.append(ManualQuestion(identity, points, cell.id, bool(settings.get("task"))))
     return found
+
+
+def _points_of(cell: student.Notebook, whose: str, default: float | None = None) -> float:
+    points = student.metadata_of(cell, "nbgrader").get("points", default)
+    if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
+        raise QuestionError(
+            f"{whose} its points are {points!r}. To fix it, write a number as "
+            '"points" in the nbgrader metadata of the cell.'
+        )
+    return points
 
 
 def _check_id(identity: str, where: str) -> None:
@@ -300,7 +306,7 @@ def _placed(
     cell = notebook.cells[position]
     return {
         "id": student.known_as(cell),
-        "points": student.metadata_of(cell, "nbgrader").get("points", 1),
+        "points": _points_of(cell, f"{where}:", 1),
         "answers": [*needs, *own],
         "given": given,
         "checks": checks,

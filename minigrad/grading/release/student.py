@@ -91,7 +91,8 @@ def checked_student_notebook(notebook: Notebook, name: str) -> Notebook:
     student = student_notebook(notebook)
     _check_nothing_left(notebook, student, name)
     if any(is_answer(cell) for cell in student.cells):
-        declared = (metadata_of(cell, "minigrad").get("question", {}) for cell in notebook.cells)
+        questions = (metadata_of(cell, "minigrad").get("question") for cell in notebook.cells)
+        declared = (question for question in questions if isinstance(question, dict))
         packages = ["NumPy", *(p for question in declared for p in question.get("packages", ()))]
         text = COUNTS.format(packages=", ".join(dict.fromkeys(packages)))
         student.cells.insert(1, nbformat.v4.new_markdown_cell(text, id=COUNTS_ID))
@@ -112,7 +113,8 @@ def student_notebook(notebook: Notebook) -> Notebook:
             cell.outputs, cell.execution_count = [], None
             for shown in ("collapsed", "scrolled", "execution"):
                 cell.metadata.pop(shown, None)
-        ours = cell.metadata.setdefault("minigrad", {})
+        cell.metadata.setdefault("minigrad", {})
+        ours = metadata_of(cell, "minigrad")
         ours.pop("question", None)  # the declaration is not for students
         ours["cell"] = cell.id
         _lock(cell)
@@ -269,8 +271,11 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
 
 
 def metadata_of(cell: Notebook, key: str) -> dict[str, Any]:
-    """The "nbgrader" or "minigrad" part of a cell's metadata."""
-    found: dict[str, Any] = cell.metadata.get(key, {})
+    """The "nbgrader" or "minigrad" part of a cell's metadata. Raises CellMetadataError if it is not an object."""
+    found = cell.metadata.get(key, {})
+    if not isinstance(found, dict):
+        what = f'in the metadata of the cell with the id {cell.id}, "{key}"'
+        raise CellMetadataError(f"{what} must be an object, and it is {found!r}.")
     return found
 
 
