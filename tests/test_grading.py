@@ -1027,6 +1027,11 @@ def test_a_counter_that_a_function_declares_global_is_graded_with_it():
     assert taken(answer, ("calls = 0",)).above == ["calls = 0"]
 
 
+@pytest.mark.parametrize("added", ["f.calls = 0", "f.seen = {}", "f.again = g"])
+def test_what_a_later_cell_adds_to_a_function_is_graded_with_it(added):
+    assert taken("def f(x):\n    f.calls += 1\n    return x", (added,)).below == [added]
+
+
 def test_an_import_from_the_future_is_run_and_not_mentioned():
     found = taken("def g(x: X):\n    return x", ("from __future__ import annotations",))
 

@@ -92,7 +92,11 @@ def find_carried(
             isinstance(c.statement, syntax.Import) and _imports_of(c.statement) <= theirs.items()
         )
     ]
-    classes = {s.name: syntax.names_bound(*s.body) for s in own if isinstance(s, ast.ClassDef)}
+    classes = {
+        s.name: syntax.names_bound(*s.body) if isinstance(s, ast.ClassDef) else set()
+        for s in own
+        if isinstance(s, syntax.Function | ast.ClassDef)
+    }
     ours = [
         c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
     ]
@@ -144,13 +148,16 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
-    """Does it add a method to one of these classes, as in  Stack.pop = pop?
+    """Does it add to one of these classes or functions, as in  Stack.pop = pop  or  f.calls = 0?
 
-    classes    the names that each defines itself; those are not replaced
+    classes    the names that each defines itself, which are not replaced; functions define none
     """
     match statement:
-        case ast.Assign([ast.Attribute(ast.Name(owner), method)], ast.Name() | ast.Lambda()):
-            return owner in classes and method not in classes[owner]
+        case ast.Assign(
+            [ast.Attribute(ast.Name(owner), name)],
+            ast.Name() | ast.Lambda() | ast.Constant() | ast.Dict() | ast.List(),
+        ):
+            return owner in classes and name not in classes[owner]
     return False
 
 
