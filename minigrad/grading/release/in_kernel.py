@@ -94,8 +94,6 @@ def _encoded(value: Any) -> dict[str, object]:
         return {"error": "not written yet"}
     try:
         array = numpy.asarray(value)
-        if array.dtype.kind == "O" and all(isinstance(v, float) for v in array.flat):
-            array = array.astype(float)  # of numpy.frompyfunc, for example
         if array.dtype.kind in "fiub":
             if array.size > 20000:
                 return {"error": f"an array of {array.size} numbers"}
