@@ -123,7 +123,9 @@ def test_a_given_cell_that_gives_the_answer_away_is_named_with_a_fix(changed):
 
     said = refused(changed(reveal))
 
-    assert "product_backward = right\nAnswers can call it, because a given cell defines it" in said
+    assert (
+        "product_backward = right\n    Answers can call it, because a given cell defines it" in said
+    )
 
 
 def test_a_solution_with_random_results_is_refused(changed):

@@ -44,6 +44,10 @@ replace: a tensor, see its text
 GIVEN = re.compile(
     r"\w+ = [a-zA-Z_][\w.]*(\(\))?"
 )  # an answer that is only the name of something given
+CALLABLE = (
+    "Answers can call it, because a given cell defines it. To fix it, write "
+    '"minigrad": {"check": true} into the metadata of that cell.'
+)
 NO_KERNEL = ("Kernel didn't respond in", "Kernel died before replying")  # jupyter_client's
 
 
@@ -176,12 +180,8 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Gat
             why = [f"{q['id']}: {q['reason']}" for q in lost]
             if wanted == "fewer":
                 why = [line for source in sources.values() for line in source.splitlines()]
+                why += [CALLABLE] if GIVEN.fullmatch("\n".join(why)) else []
             reasons = "\n".join(f"    {line}" for line in why)
-            if wanted == "fewer" and GIVEN.fullmatch("\n".join(why)):
-                reasons += (
-                    "\nAnswers can call it, because a given cell defines it. To fix it, write "
-                    '"minigrad": {"check": true} into the metadata of that cell.'
-                )
             raise GateError(
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"

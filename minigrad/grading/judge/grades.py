@@ -163,12 +163,14 @@ def _add_causes(
     wrong: dict[str, str] = {}  # the cell of a wrong answer -> its question
     for question, grade in zip(questions, graded):
         *earlier, own = question.answers
-        if grade["right"] < grade["asked"]:
-            causes = [wrong[answer] for answer in earlier if answer in wrong]
-            judged = re.match(r"\d+/", grade["reason"] or "")
-            if causes and judged and UNWRITTEN not in judged.string:
-                note = f"graded with the answer to {', '.join(causes)}, which is wrong"
-                grade["notes"] = [*grade["notes"], note]
+        reason = grade["reason"] or ""
+        causes = ", ".join(wrong[answer] for answer in earlier if answer in wrong)
+        if causes and re.match(r"\d+/", reason) and UNWRITTEN not in reason:
+            grade["notes"] = [
+                *grade["notes"],
+                f"graded with the answer to {causes}, which is wrong",
+            ]
+        if reason:
             wrong[own] = question.id
 
 

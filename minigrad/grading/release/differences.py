@@ -72,12 +72,7 @@ def _is_by_differences(source: str, call: str) -> bool:
 
 def _used(statements: list[ast.stmt], graded: set[str]) -> list[ast.stmt]:
     """The statements that these names depend on; all of them, if none defines such a name, or very many do."""
-    functions = {
-        s.name: syntax.names_changed(s)
-        for s in statements
-        if isinstance(s, syntax.Function | ast.ClassDef)
-    }
-    makers = [(s, syntax.names_bound(s) | syntax.changed_by(s, functions)) for s in statements]
+    makers = [(s, syntax.names_bound(s)) for s in statements]
     needed = syntax.needed_statements({"*", *graded}, makers, MAX_USED)
     return needed if 0 < len(needed) <= MAX_USED else statements
 

@@ -222,12 +222,9 @@ def names_read(*statements: ast.stmt) -> set[str]:
         table = tables.pop()
         tables += table.get_children()
         top = table.get_type() == "module"
-        used = (
-            s
-            for s in table.get_symbols()
-            if s.is_declared_global() or s.is_referenced() and (top or s.is_global())
-        )
-        taken |= {symbol.get_name() for symbol in used}
+        for s in table.get_symbols():
+            if s.is_declared_global() or (s.is_referenced() and (top or s.is_global())):
+                taken.add(s.get_name())
     return taken
 
 

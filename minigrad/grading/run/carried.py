@@ -14,7 +14,7 @@ could have been written in the answer cell itself, so they grant no additional a
 import ast
 import copy
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from minigrad.grading.release.bundles import BundleCell, ids_of
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
+PLAIN = ast.Name | ast.Lambda | ast.Constant | ast.Dict | ast.List  # it takes no time to assign one
 MAX_FILES = 50  # modules written by cells
 FILE = re.compile(
     r"\s*%%(?:write)?file[ \t]+(?P<more>-a[ \t]+)?(?P<path>[\w./-]{1,80}\.py)[ \t]*\n"
@@ -83,20 +84,12 @@ def find_carried(
     own = syntax.statements_of(answer)
     made = syntax.names_bound(*own, in_part=False)
     wanted = syntax.names_read(*own) - made
-    given_names = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
-    theirs = {name: of for source in given for name, of in syntax.imported_names(source).items()}
-    candidates = [
-        c
-        for c in _candidates(others, layout, given_names, place)
-        if not (
-            isinstance(c.statement, syntax.Import) and _imports_of(c.statement) <= theirs.items()
-        )
-    ]
-    classes = {
-        s.name: syntax.names_bound(*s.body) if isinstance(s, ast.ClassDef) else set()
-        for s in own
-        if isinstance(s, syntax.Function | ast.ClassDef)
-    }
+    bound = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
+    packages = {name: of for source in given for name, of in syntax.imported_names(source).items()}
+    given_names = {name: packages.get(name, "") for name in bound}
+    candidates = list(_candidates(others, layout, given_names, place))
+    parts = (s for s in own if isinstance(s, syntax.Function | ast.ClassDef))
+    classes = {s.name: syntax.names_bound(*s.body) for s in parts}
     ours = [
         c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
     ]
@@ -150,13 +143,10 @@ def _parts(path: str) -> tuple[str, ...]:
 def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
     """Does it add to one of these classes or functions, as in  Stack.pop = pop  or  f.calls = 0?
 
-    classes    the names that each defines itself, which are not replaced; functions define none
+    classes    the names that each defines itself, which are not replaced
     """
     match statement:
-        case ast.Assign(
-            [ast.Attribute(ast.Name(owner), name)],
-            ast.Name() | ast.Lambda() | ast.Constant() | ast.Dict() | ast.List(),
-        ):
+        case ast.Assign([ast.Attribute(ast.Name(owner), name)], value) if isinstance(value, PLAIN):
             return owner in classes and name not in classes[owner]
     return False
 
@@ -171,11 +161,6 @@ def _one_by_one(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
             one = copy.copy(statement)
             one.names = [name]
             yield one
-
-
-def _imports_of(statement: ast.stmt) -> Set[tuple[str, str]]:
-    """The names that it imports, each with its module's package."""
-    return syntax.imported_names(syntax.unparsed(statement)).items()
 
 
 def _as_assignment(statement: ast.stmt) -> ast.stmt:
@@ -205,14 +190,14 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    cells: Cells, layout: list[BundleCell], given_names: set[str], place: int
+    cells: Cells, layout: list[BundleCell], given_names: Mapping[str, str], place: int
 ) -> Iterator[_Candidate]:
     """Yield the statements that define something.
 
     A loop or a bare call counts only if it changes a name of the student's: one that was defined above it, in
     any cell above the answer, or in the same cell below the answer. From an unchanged cell of the exercise, only
-    imports count. Given names (`given_names`) must not be redefined. If no cells are given, because they would reveal
-    the answer, no name of the exercise may be carried.
+    imports count. Given names (`given_names`, each with its package, if imported) must not be redefined. If no cells
+    are given, because they would reveal the answer, no name of the exercise may be carried.
     """
     fixed = [c for c in layout if not c["answer"]]
     theirs, ids = {name for c in fixed for name in c["names"]}, ids_of(*fixed)
@@ -223,7 +208,7 @@ def _candidates(
     for cell in cells:
         room -= len(cell.source)
         own = cell.squeezed not in released
-        barred = given_names | theirs if ids & set(cell.ids) or not given_names else given_names
+        barred = {*given_names} | (theirs if ids & set(cell.ids) or not given_names else set())
         above = above if cell.position < place else set()
         imported: set[str] = set()
         code = cell.kind == "code" and room >= 0
@@ -233,7 +218,8 @@ def _candidates(
             if isinstance(statement, syntax.Loop | ast.Expr):
                 useful = bool((made | changed) & (above | imported))
             elif isinstance(statement, syntax.Import):
-                useful = True
+                names = syntax.imported_names(syntax.unparsed(statement))
+                useful = not names.items() <= given_names.items()
                 imported |= made
             else:
                 useful = own
