@@ -56,6 +56,7 @@ class Generator:
     def __init__(self, device: DeviceLike = "cpu") -> None:
         check_device(device)
         self.lock = RLock()
+        self._twister: Any = None  # made on first use, and seeded again after manual_seed
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> "Generator":
@@ -74,8 +75,7 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"Overflow when unpacking long long: the seed {seed} has over 64 bits")
         with self.lock:
-            self._seed = seed % 2**64
-            self._twister: Any = None
+            self._seed, self._seeded = seed % 2**64, False
             self.spare: float | None = None
         return self
 
@@ -94,9 +94,10 @@ class Generator:
         """NumPy's Mersenne Twister, created on first use, because NumPy imports it lazily."""
         with self.lock:
             if self._twister is None:
-                twister = np.random.MT19937(0)
-                np.random.RandomState(twister).seed(self._seed % 2**32)  # as in the paper
-                self._twister = twister
+                self._twister = np.random.MT19937(0)
+            if not self._seeded:
+                np.random.RandomState(self._twister).seed(self._seed % 2**32)  # as in the paper
+                self._seeded = True
             return self._twister
 
     def words(self, n: int) -> Array:
