@@ -12,6 +12,7 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.shapes import (
     Dim,
     Several,
@@ -468,7 +469,7 @@ class Arrangement(Base):
             return self.reshape(-1).repeat_interleave(repeats, 0)
         dim = normalize_one(dim, self.ndim)
         n = self.shape[dim] if self.ndim else 1
-        counts = np.asanyarray(getattr(repeats, "array", repeats))
+        counts = np.asanyarray(seen(repeats))
         if counts.dtype.kind not in "iu":
             raise RuntimeError("repeats must be int32 or int64")
         if counts.size not in (1, n) or counts.ndim > 1:

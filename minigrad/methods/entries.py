@@ -307,7 +307,7 @@ def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     if dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {torch_name(dtype)!r}: it takes integers.')
     broadcast(function.__name__, x.shape, other.shape)
-    return x._constant(function(x.array.astype(dtype), other.array.astype(dtype)))
+    return x._constant(function(seen(x).astype(dtype), seen(other).astype(dtype)))
 
 
 def of_each_entry(name: str, function: Callable[..., float], x: T, *others: Any) -> T:

@@ -10,6 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import check_real, torch_name
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, broadcast, or_not_implemented, scaled
 from minigrad.methods.from_rows import FromRows
@@ -194,7 +195,7 @@ class Operators(FromRows):
         tensor([False,  True, False])
         """
         check_real(self.dtype, "isposinf does not support complex inputs.")
-        return self._constant(np.isposinf(self.array))
+        return self._constant(np.isposinf(seen(self)))
 
     def isneginf(self) -> Self:
         """True where an entry is -inf.
@@ -203,7 +204,7 @@ class Operators(FromRows):
         tensor([False, False,  True])
         """
         check_real(self.dtype, "isneginf does not support complex inputs.")
-        return self._constant(np.isneginf(self.array))
+        return self._constant(np.isneginf(seen(self)))
 
     def isreal(self) -> Self:
         """True where an entry has no imaginary part: everywhere for real numbers.
@@ -244,8 +245,9 @@ class Operators(FromRows):
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
         check_real(self.dtype, "heaviside is not yet implemented for complex tensors.")
         broadcast("heaviside", self.shape, values.shape)
-        x = np.where(np.isnan(self.array), -1, self.array)  # in PyTorch, heaviside(NaN) is 0
-        return self._constant(np.heaviside(x, values.array).astype(self.dtype))
+        x = seen(self)
+        x = np.where(np.isnan(x), -1, x)  # in PyTorch, heaviside(NaN) is 0
+        return self._constant(np.heaviside(x, seen(values)).astype(self.dtype))
 
     def isclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
@@ -263,7 +265,7 @@ class Operators(FromRows):
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
         broadcast("isclose", self.shape, other.shape)
-        return self._constant(are_close(self.array, other.array, rtol, atol, equal_nan))
+        return self._constant(are_close(seen(self), seen(other), rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
@@ -285,7 +287,7 @@ class Operators(FromRows):
         >>> x == minigrad.tensor([1.0, 5.0])
         tensor([ True, False])
         """
-        return self.shape == other.shape and bool(np.equal(self.array, other.array).all())
+        return self.shape == other.shape and bool(np.equal(seen(self), seen(other)).all())
 
 
 # The types that == and != compare entry by entry; x == None is False.

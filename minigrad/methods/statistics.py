@@ -234,8 +234,8 @@ class Statistics(Reductions):
         tensor([5, 6])
         """
         if as_tuple:
-            return tuple([self._constant(i.copy()) for i in np.nonzero(np.atleast_1d(self.array))])
-        return self._constant(np.argwhere(self.array))
+            return tuple([self._constant(i.copy()) for i in np.nonzero(np.atleast_1d(seen(self)))])
+        return self._constant(np.argwhere(seen(self)))
 
     def argwhere(self) -> Self:
         """The indices of the nonzero entries, one row for each: the same as x.nonzero().
@@ -266,7 +266,7 @@ class Statistics(Reductions):
             slices(self, dim)
         x: Any = self
         derived = x.requires_grad or x._tangents is not None  # then we need the places of the entries, which takes longer
-        found: Any = np.unique(self.array, derived, return_inverse, return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
+        found: Any = np.unique(seen(self), derived, return_inverse, return_counts, axis=dim, equal_nan=False)  # type: ignore[call-overload]
         values, *others = found if isinstance(found, tuple) else (found,)
         z = entries_at(self, others.pop(0), dim) if derived else self._constant(values)
         if return_inverse:
@@ -283,10 +283,9 @@ class Statistics(Reductions):
         tensor([1, 2, 1])
         """
         dim = None if dim is None else normalize_one(dim, self.ndim)
-        rows = self.array.reshape(-1) if dim is None else slices(self, dim)
+        rows = seen(self).reshape(-1) if dim is None else slices(self, dim)
         flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
-        starts = np.ones(len(rows), bool)
-        starts[1:] = (flat[1:] != flat[:-1]).any(1)
+        starts = np.concatenate([np.ones(min(1, len(rows)), bool), (flat[1:] != flat[:-1]).any(1)])
         z = entries_at(self, np.flatnonzero(starts), dim)
         inverse = (np.cumsum(starts) - 1).reshape(self.shape if dim is None else -1)
         counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
@@ -303,18 +302,19 @@ class Statistics(Reductions):
         """
         if self.dtype.kind not in "iu":
             raise NotImplementedError(f'"bincount_cpu" not implemented for {torch_name(self.dtype)!r}. To fix it, use x.long().')
-        if self.ndim != 1 or (self.array.size and self.array.min() < 0):
+        x = seen(self)
+        if self.ndim != 1 or (x.size and x.min() < 0):
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
         if weights is not None and weights.shape != self.shape:
             raise RuntimeError("weights should be 1-d and have the same length as input")
         if minlength < 0:
             raise RuntimeError("minlength should be >= 0")
-        counts = self._constant(np.bincount(self.array, None, minlength))
+        counts = self._constant(np.bincount(x, None, minlength))
         if weights is None:
             return counts
         dtype = np.float32 if weights.dtype == np.float32 else np.float64
         zeros = weights._constant(np.zeros(counts.shape, dtype))
-        return ops.index_put.apply(zeros, ops.to(weights, dtype=dtype), index=(self.array,), accumulate=True)
+        return ops.index_put.apply(zeros, ops.to(weights, dtype=dtype), index=(x,), accumulate=True)
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
         """The number of entries in each of `bins` equal bins between min and max.
@@ -330,12 +330,13 @@ class Statistics(Reductions):
             raise RuntimeError("max must be larger than min")
         if self.dtype.kind != "f":
             raise NotImplementedError(f'"histogram_cpu" not implemented for {torch_name(self.dtype)!r}')
-        low, high = (min, max) if min != max else (self.array.min(), self.array.max()) if self.array.size else (0, 1)
+        x = seen(self)
+        low, high = (min, max) if min != max else (x.min(), x.max()) if x.size else (0, 1)
         if not np.isfinite(low) or not np.isfinite(high):
             raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x contain NaN or infinity?")
         if low == high:
             low, high = low - 1, high + 1
-        return self._constant(np.histogram(self.array, bins, (low, high))[0].astype(self.dtype))
+        return self._constant(np.histogram(x, bins, (low, high))[0].astype(self.dtype))
 
     def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> return_types.histogram:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
@@ -359,11 +360,12 @@ class Statistics(Reductions):
         if isinstance(bins, Base) and (bins.ndim != 1 or not bins.numel()):
             what = "have at least 1 element" if bins.ndim == 1 else "have one dimension"
             raise RuntimeError(f"torch.histogramdd: bins tensor should {what}, but got shape {list(bins.shape)}")
-        ends: Any = () if hasattr(bins, "array") or not self.array.size else (self.array.min(), self.array.max()) if range is None else range
+        x = seen(self)
+        ends: Any = () if hasattr(bins, "array") or not x.size else (x.min(), x.max()) if range is None else range
         if not np.isfinite(ends).all():
             raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
         try:
-            hist, edges = np.histogram(self.array, getattr(bins, "array", bins), range, density, weights)
+            hist, edges = np.histogram(x, getattr(bins, "array", bins), range, density, weights)
         except ValueError as error:
             raise RuntimeError(f"torch.histogram(): {error}") from None
         return return_types.histogram(self._constant(hist.astype(self.dtype)), self._constant(edges.astype(self.dtype)))
@@ -409,7 +411,7 @@ def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str,
 
 def slices(x: Base, dim: int) -> Array:
     """The slices of x along dim, one after the other. Raises RuntimeError if they have no entries to compare."""
-    rows = np.moveaxis(x.array, dim, 0)
+    rows = np.moveaxis(seen(x), dim, 0)
     if rows.shape[0] and 0 in rows.shape[1:]:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     if rows.shape.count(0) > 1:

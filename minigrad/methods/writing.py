@@ -8,6 +8,7 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, torch_name
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.methods.arguments import named_type, not_a_tensor
@@ -221,7 +222,7 @@ class Writing(Indexing):
         """
         number, rows = filling("index_fill_", value, self), rows_of("index_fill", self, dim, index)
         if isinstance(value, Base) and self.ndim:  # its gradient counts a repeated position once
-            rows = part(len(rows) - 1, np.unique(np.asanyarray(getattr(index, "array", index))))
+            rows = part(len(rows) - 1, np.unique(np.asanyarray(seen(index))))
         z = ops.index_put.apply(self, number, index=rows)
         return named(z, f"IndexFillBackward{int(isinstance(value, Base))}", ops.index_put)
 

@@ -68,6 +68,7 @@ from minigrad.static.slots import (
     TensorSlot,
     Traced,
     ViewOrigin,
+    refused,
     slot_of,
 )
 
@@ -382,7 +383,13 @@ class ProgramRecorder:
         return Slot(self, self.number(tensor)).array
 
     def note_read(self, tensor: Tensor) -> None:
-        """Note a tensor whose values Python code uses as numbers, which are the same in each run."""
+        """Note a tensor whose values Python code uses as numbers, which are the same in each run.
+
+        Raises ProgramError if the function has written to it: the write has only been recorded.
+        """
+        whole = self.whole_of(tensor)
+        if self._has_slot(whole) or self._sharer(whole) is not None:
+            raise refused("the code", self.stands_for(whole))
         self.read[id(tensor)] = tensor
 
     def note_reread(self) -> None:

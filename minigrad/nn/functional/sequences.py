@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.core.dtypes import int32, int64, torch_name
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
@@ -47,7 +48,7 @@ def ctc_loss(
     _check_lengths(frames, letters, _array(targets), t, n)
     if not 0 <= blank < k:
         raise RuntimeError("blank must be in label range")
-    extended = _with_blanks(_array(targets), letters, blank, single)
+    extended = _with_blanks(_array(targets), letters, blank)
     before = np.concatenate([np.full((n, 2), -1), extended], 1)[:, :-2]
     may_skip = wrap((extended != blank) & (extended != before))
     log_zero = x.new_full((n, 2), NEVER)
@@ -109,18 +110,21 @@ def _check_lengths(frames: Array, letters: Array, targets: Array, t: int, n: int
 
 
 def _array(value: Values) -> Array:
-    return np.asarray(getattr(value, "array", value))
+    """The values as an array. While a program is recorded, it records what is computed from it."""
+    return np.asanyarray(seen(value))
 
 
-def _with_blanks(targets: Array, lengths: Array, blank: int, single: bool) -> Array:
+def _with_blanks(targets: Array, lengths: Array, blank: int) -> Array:
     """Each target as a row, with blanks before, between and after the letters."""
     n, longest = len(lengths), int(lengths.max(initial=0))
-    rows = np.full((n, 2 * longest + 1), blank)
-    ends = np.cumsum(lengths)
-    for k, length in enumerate(lengths):
-        own = targets[k] if targets.ndim == 2 else targets[ends[k] - length : ends[k]]
-        rows[k, 1 : 2 * length : 2] = own[:length]
-    return rows
+    of_rows = np.arange(n) * targets.shape[-1]
+    starts = of_rows if targets.ndim == 2 else np.cumsum(lengths) - lengths
+    letter = np.arange(longest)
+    there = letter < lengths[:, None]
+    places = np.where(there, starts[:, None] + letter, 0)
+    letters = np.where(there, targets.reshape(-1)[places], blank).astype(np.int64)
+    both = np.stack([np.full((n, longest), blank), letters], 2).reshape(n, 2 * longest)
+    return np.concatenate([both, np.full((n, 1), blank)], 1)
 
 
 def embedding_bag(
@@ -223,7 +227,7 @@ def _check_bags(
         raise RuntimeError(
             f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}"
         )
-    index = _array(input)
+    index = np.asarray(_array(input))  # of a program, those of the examples
     outside = index[(index < 0) | (index >= n)]
     if outside.size:
         raise RuntimeError(

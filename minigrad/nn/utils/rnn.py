@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core.modes import seen
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack
@@ -101,7 +102,7 @@ def pack_padded_sequence(
     """
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
-    given = np.asarray(getattr(lengths, "array", lengths))
+    given = np.asanyarray(seen(lengths))
     order = None
     if not enforce_sorted:
         order = np.argsort(-given, kind="stable")
@@ -203,7 +204,7 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences without their padding."""
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    numbers = np.asarray(getattr(lengths, "array", lengths)).tolist()
+    numbers = np.asanyarray(seen(lengths)).tolist()
     return [row[:n] for row, n in zip(x, numbers, strict=True)]
 
 
