@@ -701,6 +701,14 @@ def address(x: Any) -> int:
 BUILTIN = {builtins.bool, builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None)}
 
 
+def numbers_of_tensor(x: Base) -> Array:
+    """The array of a tensor for NumPy code (see `seen` in core/modes.py). Raises TypeError for anything else."""
+    if not isinstance(x, Base):
+        raise TypeError(f"expected a Tensor, not {type(x).__name__}")
+    array: Array = modes.seen(x)
+    return array
+
+
 def is_foreign(value: object) -> bool:
     """True if the operand's class may define its own operators with tensors.
 

@@ -17,7 +17,7 @@ from minigrad.core.dtypes import (
 from minigrad.core.errors import wrong_kind
 from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
-from minigrad.methods.base import Base, Operand, T, broadcast
+from minigrad.methods.base import Base, Operand, T, broadcast, numbers_of_tensor
 from minigrad.methods.operators import Operators
 from minigrad.methods.writing import Writing
 from minigrad.ops.composites import level, named
@@ -307,7 +307,7 @@ def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     if dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {torch_name(dtype)!r}: it takes integers.')
     broadcast(function.__name__, x.shape, other.shape)
-    return x._constant(function(seen(x).astype(dtype), seen(other).astype(dtype)))
+    return x._constant(function(seen(x).astype(dtype), numbers_of_tensor(other).astype(dtype)))
 
 
 def of_each_entry(name: str, function: Callable[..., float], x: T, *others: Any) -> T:

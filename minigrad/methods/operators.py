@@ -12,7 +12,14 @@ from minigrad.core.dtypes import check_real, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
-from minigrad.methods.base import Base, Operand, broadcast, or_not_implemented, scaled
+from minigrad.methods.base import (
+    Base,
+    Operand,
+    broadcast,
+    numbers_of_tensor,
+    or_not_implemented,
+    scaled,
+)
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
 
@@ -247,7 +254,7 @@ class Operators(FromRows):
         broadcast("heaviside", self.shape, values.shape)
         x = seen(self)
         x = np.where(np.isnan(x), -1, x)  # in PyTorch, heaviside(NaN) is 0
-        return self._constant(np.heaviside(x, seen(values)).astype(self.dtype))
+        return self._constant(np.heaviside(x, numbers_of_tensor(values)).astype(self.dtype))
 
     def isclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
@@ -265,7 +272,7 @@ class Operators(FromRows):
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
         broadcast("isclose", self.shape, other.shape)
-        return self._constant(are_close(seen(self), seen(other), rtol, atol, equal_nan))
+        return self._constant(are_close(seen(self), numbers_of_tensor(other), rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
@@ -287,7 +294,7 @@ class Operators(FromRows):
         >>> x == minigrad.tensor([1.0, 5.0])
         tensor([ True, False])
         """
-        return self.shape == other.shape and bool(np.equal(seen(self), seen(other)).all())
+        return self.shape == other.shape and bool(np.equal(seen(self), numbers_of_tensor(other)).all())
 
 
 # The types that == and != compare entry by entry; x == None is False.
