@@ -188,6 +188,8 @@ REFUSED = {
     "nonzero": (lambda x: x.nonzero(), (V,)),
     "bincount": (lambda i: i.bincount(), ([0, 1],)),
     "histc": (lambda x: x.histc(2, 0, 4), (V,)),
+    "sorter": (lambda i: minigrad.searchsorted(T(V), T(W), sorter=i), ([0, 1, 2, 3],)),
+    "weight of a histogram": (lambda w: T(V).histogram(2, weight=w).hist, (V,)),
     "offsets": (lambda i: F.embedding_bag(T([0, 1, 2]), T(M), i), ([0, 1],)),
     "classes in a list": (lambda i: F.multilabel_margin_loss(T([V]), i), ([[1, 2, -1, 0]],)),
     "lengths": (

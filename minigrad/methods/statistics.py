@@ -352,7 +352,7 @@ class Statistics(Reductions):
         """
         if self.dtype.kind != "f":
             raise wrong_kind("histogramdd", [torch_name(self.dtype)])
-        weights = None if weight is None else weight.array
+        weights = None if weight is None else seen(weight)
         for words, given in (("bins tensors", bins), ("weight tensor", weight)):
             if isinstance(given, Base) and given.dtype != self.dtype:
                 what = f"input tensor and {words} should have the same dtype"
@@ -365,7 +365,7 @@ class Statistics(Reductions):
         if not np.isfinite(ends).all():
             raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
         try:
-            hist, edges = np.histogram(x, getattr(bins, "array", bins), range, density, weights)
+            hist, edges = np.histogram(x, seen(bins), range, density, weights)
         except ValueError as error:
             raise RuntimeError(f"torch.histogram(): {error}") from None
         return return_types.histogram(self._constant(hist.astype(self.dtype)), self._constant(edges.astype(self.dtype)))

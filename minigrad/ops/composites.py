@@ -219,7 +219,7 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
             f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
         )
     if sorter is not None:
-        sorter = np.asanyarray(getattr(sorter, "array", sorter))
+        sorter = np.asanyarray(seen(sorter))
         if sorter.shape != rows.shape:
             raise RuntimeError(
                 "searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
