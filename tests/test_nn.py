@@ -621,6 +621,17 @@ def test_instance_norm_moves_its_running_statistics():
         minigrad.nn.functional.batch_norm(x, mean, None, training=True)
 
 
+def test_a_module_may_register_a_buffer_on_the_sequential_that_runs_it():
+    class Counts(nn.Module):
+        def forward(self, x):
+            model.register_buffer("calls", minigrad.ones(1))
+            return x
+
+    model = nn.Sequential(Counts(), nn.ReLU())
+
+    assert model(minigrad.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0] and model.calls.item() == 1
+
+
 def test_prelu_as_a_method_takes_one_weight_for_each_channel():
     x, weight = minigrad.arange(18.0).reshape(2, 3, 3) - 9, minigrad.tensor([0.1, 0.2, 0.3])
 

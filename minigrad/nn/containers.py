@@ -125,9 +125,8 @@ class Sequential(_IndexedModules):
 
     def forward(self, input: Any) -> Any:
         """The input of the first module to the result of the last."""
-        for name, kind in self._registered_kinds.items():
-            if kind == MODULE:
-                input = self._registered(name)(input)
+        for _, module in self._own_named(MODULE):
+            input = module(input)
         return input
 
     def _subset(self, named: list[tuple[str, Any]]) -> Self:
