@@ -270,8 +270,10 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
 
 def _order(op: Op) -> str:
     """The line that puts the result in C order, or in that of the first operand."""
-    kept = op.kind not in PER_ENTRY or len(op.operands) == 1 and op.forward is op.numpy
-    return IN_ORDER if op.in_order else "" if kept else ARRANGED.format(op.operands[0])
+    if op.in_order:
+        return IN_ORDER
+    kept = len(op.operands) == 1 and op.forward is op.numpy  # NumPy keeps the order of one operand
+    return "" if kept or op.kind not in PER_ENTRY else ARRANGED.format(op.operands[0])
 
 
 def _tuple(parts: Sequence[str]) -> str:

@@ -435,10 +435,12 @@ def _ufunc_of(writer: Writer, line: Instruction) -> np.ufunc | None:
     op, f = line.op, line.op.numpy
     if not isinstance(f, np.ufunc) or not op.takes_out or line.settings:
         return None
-    if op.forward is not f:  # it treats NaN, booleans or integers differently
-        floats = all(writer.values[i].dtype.kind == "f" for i in line.operands)
-        f = f if floats and op is not ops.sign else None
-    return f if f is not None and f.nin == len(line.operands) else None
+    floats = all(writer.values[i].dtype.kind == "f" for i in line.operands)
+    if op.forward is not f and (
+        op is ops.sign or not floats
+    ):  # it treats NaN or integers differently
+        return None
+    return f if f.nin == len(line.operands) else None
 
 
 # ------------------------------------------------------------------ templates
