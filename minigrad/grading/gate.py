@@ -41,9 +41,8 @@ regex: (?s)<div class="minigrad-tensor">.*
 replace: a tensor, see its text
 """
 
-GIVEN = re.compile(
-    r"\w+ = [a-zA-Z_][\w.]*(\(\))?"
-)  # an answer that is only the name of something given
+# An answer that is only the name of something given
+GIVEN = re.compile(r"\w+ = [a-zA-Z_][\w.]*(\(\))?")
 CALLABLE = (
     "Answers can call it, because a given cell defines it. To fix it, write "
     '"minigrad": {"check": true} into the metadata of that cell.'

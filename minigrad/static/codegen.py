@@ -436,10 +436,8 @@ def _ufunc_of(writer: Writer, line: Instruction) -> np.ufunc | None:
     if not isinstance(f, np.ufunc) or not op.takes_out or line.settings:
         return None
     floats = all(writer.values[i].dtype.kind == "f" for i in line.operands)
-    if op.forward is not f and (
-        op is ops.sign or not floats
-    ):  # it treats NaN or integers differently
-        return None
+    if op.forward is not f and (op is ops.sign or not floats):
+        return None  # the op treats NaN, booleans or integers in its own way
     return f if f.nin == len(line.operands) else None
 
 

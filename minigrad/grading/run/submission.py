@@ -158,9 +158,7 @@ class _Search:
             return None
         # Stack.pop = pop adds to the answer, and is graded with it
         statements = statements_of(named.source)
-        whole = (
-            s for s in statements if not isinstance(getattr(s, "targets", [0])[0], ast.Attribute)
-        )
+        whole = (s for s in statements if not _sets_an_attribute(s))
         return named if names_bound(*whole) & set(answer["names"]) else None
 
     def _with_split_part_below(self, cell: SubmittedCell) -> Cells:
@@ -171,6 +169,10 @@ class _Search:
             if cut and not set(below.ids) & self.known:
                 return [cell, below]
         return [cell]
+
+
+def _sets_an_attribute(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
 
 
 def _is_unanswered(parts: Cells, answer: BundleCell) -> bool:
