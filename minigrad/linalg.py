@@ -235,7 +235,8 @@ def lu_unpack(
             f"lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not {LU_pivots.dtype}. "
             "To fix it, pass both results of linalg.lu_factor."
         )
-    if np.any((LU_pivots.array < 1) | (LU_pivots.array > m)):
+    pivots = LU_pivots.numpy()
+    if np.any((pivots < 1) | (pivots > m)):
         raise RuntimeError(
             f"pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, here {m}. Did you properly pass "
             "the result of lu_factor? Pivots given to lu_solve must all be greater or equal to 1 and smaller or equal "
@@ -248,7 +249,7 @@ def lu_unpack(
     if unpack_pivots:
         rows = np.broadcast_to(np.arange(m), (*z.shape[:-2], m)).copy()
         for at in np.ndindex(z.shape[:-2]):
-            for i, j in enumerate(LU_pivots.array[at] - 1):
+            for i, j in enumerate(pivots[at] - 1):
                 rows[at][[i, j]] = rows[at][[j, i]]
         P = wrap(np.swapaxes(np.eye(m, dtype=z.dtype)[rows], -1, -2))
     return return_types.lu_unpack(P, L, U)
@@ -492,9 +493,9 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
                 "columns. To fix it, use mode='reduced', or A.detach()."
             )
         if mode == "r":
-            upper: Any = np.linalg.qr(A.array, "r")
+            upper: Any = np.linalg.qr(seen(A), "r")
             return linalg_qr(A.new_zeros(0), wrap(upper))
-        Q, R = np.linalg.qr(A.array, "complete")
+        Q, R = np.linalg.qr(seen(A), "complete")
         return linalg_qr(wrap(Q), wrap(R))
     if m < n:  # the first m columns give Q; R has the coordinates of the others in Q
         Q, R = qr(A[..., :m])
@@ -527,7 +528,7 @@ def pinv(
     rtol = rcond if rtol is None else rtol
     relative: Any = _tolerance(A, atol, rtol)
     if atol is not None and A.numel():
-        greatest = np.linalg.svd(A.array, compute_uv=False)[..., 0]
+        greatest = np.linalg.svd(seen(A), compute_uv=False)[..., 0]
         relative = np.maximum(relative, _array(atol) / np.maximum(greatest, np.finfo(A.dtype).tiny))
     return ops.linalg_pinv.apply(A, rcond=relative)
 

@@ -28,10 +28,9 @@ def refuse_slots(inputs: Sequence[object]) -> None:
 
 def _listed(given: Tensors) -> list[Any]:
     """One tensor or edge, or several, as a list."""
-    if isinstance(given, ONE):
-        return [given]
-    refuse_slots([given])
-    return list(given)
+    listed = [given] if isinstance(given, ONE) else list(given)
+    refuse_slots(listed)
+    return listed
 
 
 def _one_for_each(

@@ -250,8 +250,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         check_device(device)
         warn_of_tensor(data, "tensor.new_tensor")
         dtype = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        of_tensor = hasattr(data, "__apply_op__")  # a Tensor, or a Slot of a program
-        array = data.detach().array if of_tensor else as_array(data, dtype)
+        array = modes.seen(data.detach()) if isinstance(data, Tensor) else as_array(data, dtype)
         z: Self = self._constant(array.astype(dtype))  # type: ignore[assignment]
         return z.requires_grad_(requires_grad) if requires_grad else z
 
@@ -570,7 +569,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
 
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         for a in args:
-            if hasattr(a, "__apply_op__") and not isinstance(a, Tensor):
+            if hasattr(a, "__apply_op__") and not issubclass(type(a), Tensor):
                 return NotImplemented  # a program is being recorded: its Slots handle the op
         return apply(op, args, settings)
 
@@ -596,7 +595,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
             same = self._same_memory(self._shared_counter())
             same.node, same._tangents = self.node, self._tangents
         z = op.apply(same, **settings)
-        if not isinstance(z, Tensor):
+        if not issubclass(type(z), Tensor):
             return z._rearrange(op)  # a program is being recorded
         if isinstance(self, View):
             self.view_chain = without_detour(self._base.array, z)

@@ -180,7 +180,7 @@ class Binomial(_Trials, _Binary):
 
     def _values(self) -> Tensor:
         """0, ..., total_count. Raises NotImplementedError if the counts differ."""
-        n = self.total_count.array
+        n = self.total_count.detach().numpy()
         if not (n == n.max()).all():
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `enumerate_support`."

@@ -15,6 +15,7 @@ from typing import Self
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.function import Function, FunctionCtx
 from minigrad.core.limits import finfo
 from minigrad.core.shapes import Array
@@ -43,7 +44,7 @@ class _StandardGamma(Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, shape: Tensor, generator: Generator | None) -> Tensor:
-        x = wrap(kernels.gamma(np.asarray(shape.array), generator))
+        x = wrap(kernels.gamma(shape.array, generator))
         ctx.save_for_backward(x, shape.detach())
         return x
 
@@ -58,7 +59,9 @@ class _StandardGamma(Function):
 
 def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples with rate 1 for tensors of shape parameters. The name is PyTorch's, which programs call."""
-    return _StandardGamma.apply(self, generator)
+    if self.requires_grad and modes.is_grad_enabled():
+        return _StandardGamma.apply(self, generator)
+    return wrap(kernels.gamma(self.array, generator))
 
 
 def gamma_sample_gradient(x: Array, a: Array) -> Array:

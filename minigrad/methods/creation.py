@@ -104,8 +104,8 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layou
     if hasattr(size, "__index__"):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not int. To fix it, write ({size},).")
     if dtype is None:
-        number = _plain(fill_value)
-        dtype = fill_value.dtype if hasattr(number, "__apply_op__") else dtypes.of_number(number)
+        number = fill_value.dtype.type(0).item() if isinstance(fill_value, Tensor) else fill_value
+        dtype = dtypes.of_number(number)
     return _filled(fill_value, shape_of((size,)), dtype, device, requires_grad)
 
 
@@ -388,7 +388,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     check_device(device)
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtypes.or_default(dtype))
-    array = obj.detach().memory() if isinstance(obj, Tensor) else obj
+    array = obj.detach().numpy() if isinstance(obj, Tensor) else obj
     x = wrap(as_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
     if copy is False and not shares:

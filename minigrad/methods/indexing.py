@@ -13,6 +13,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
+from minigrad.core.modes import seen
 from minigrad.core.shapes import LISTED, Array, Several, as_int, as_ints, normalize_one
 from minigrad.methods.arguments import named_type
 from minigrad.methods.arrangement import Arrangement
@@ -193,8 +194,8 @@ class Indexing(Arrangement):
         if beyond(index, shape[dim]):
             if not shape[dim] and len(shape) > 1:
                 raise RuntimeError("index_select(): self indexing axis dim should be positive, but its size is 0.")
-            if index.min() < 0:
-                raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
+            if (least := np.asarray(index).min()) < 0:
+                raise IndexError(f"index out of range in self: index_select takes no negative index, but got {least}. To fix it, use x[index].")
             in_range(index, shape[dim])  # raises IndexError
         return ops.index_select.apply(self, index=index.reshape(-1), axis=dim)
 
@@ -247,7 +248,7 @@ class Indexing(Arrangement):
         dim = normalize_one(dim, self.ndim)
         if indices.ndim != self.ndim:
             raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-        if indices.size and indices.item(indices.argmin()) < 0:
+        if indices.size and np.asarray(indices).min() < 0:
             indices = np.where(indices < 0, indices + self.shape[dim], indices)
         if indices.shape == self.array.shape:
             return self.gather(dim, indices)
@@ -296,11 +297,12 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
     plain = []
     for part in parts:
         if isinstance(part, Base):
-            part = np.asanyarray(part.array) if part.dtype == np.uint8 else part.array
+            is_number = not part.ndim and part.dtype in (np.int64, np.int32)
+            part = part.item() if is_number else seen(part)  # type: ignore[attr-defined]
         if isinstance(part, slice) and not goes_forward(part) and part.step <= 0:
             raise ValueError(f"step must be greater than zero, but is {part.step}. To reverse an axis, write  x.flip(0).")
         if isinstance(part, (list, tuple, range)):
-            part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
+            part = np.asarray([p.tolist() if isinstance(p, Base) else p for p in part])  # type: ignore[attr-defined]
             if not part.size:
                 part = part.astype(np.int64)
         if isinstance(part, np.ndarray) and part.dtype == np.uint8:
@@ -379,23 +381,21 @@ INDEX_PARTS = (*PLAIN, bool, np.bool_, np.integer, np.ndarray, Base)  # all othe
 
 
 def indices_of(name: str, index: Values) -> Array:
-    """An index as an array of integers."""
-    index = np.asarray(getattr(index, "array", index))
-    if index.dtype is INT64:
-        return index
-    if index.dtype not in INDICES[:2] and index.size:
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}.")
-    return index.astype(np.int64, copy=False)
+    """An index as an array of integers; while a program is recorded, one that records what is computed from it."""
+    array = np.asanyarray(seen(index))
+    if array.dtype is INT64:
+        return array
+    if array.dtype not in INDICES[:2] and array.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {array.dtype}.")
+    return array.astype(np.int64, copy=False)
 
 
 def long_indices_of(name: str, index: Values) -> Array:
-    """An index as an array of integers. Raises RuntimeError for a tensor or an array that is not int64."""
-    index = np.asarray(getattr(index, "array", index))
-    if index.dtype is INT64:
-        return index
-    if index.dtype != INT64 and index.size:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {torch_name(index.dtype)}. To fix it, use index.long().")
-    return index.astype(np.int64, copy=False)
+    """As indices_of. Raises RuntimeError for a tensor or an array that is not int64."""
+    array = np.asanyarray(getattr(index, "array", index))
+    if array.dtype != INT64 and array.size:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {torch_name(array.dtype)}. To fix it, use index.long().")
+    return indices_of(name, index)
 
 
 def length(name: str, x: Base, dim: int) -> int:
@@ -406,11 +406,11 @@ def length(name: str, x: Base, dim: int) -> int:
 
 
 def mask_of(name: str, mask: Values) -> Array:
-    """A mask as an array of booleans."""
-    mask = np.asarray(getattr(mask, "array", mask))
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To fix it, use mask.bool().")
-    return mask
+    """A mask as an array of booleans; while a program is recorded, one that records what is computed from it."""
+    array = np.asanyarray(seen(mask))
+    if array.dtype.kind != "b":
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {array.dtype}. To fix it, use mask.bool().")
+    return array
 
 
 def beyond(index: Array, n: int) -> bool:
@@ -421,8 +421,9 @@ def beyond(index: Array, n: int) -> bool:
 
 def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
     """The index, after checking that all its values are from -n to n - 1."""
-    if beyond(index, n) and (index.max() >= n or index.min() < -n):
-        bad = index[(index >= n) | (index < -n)].flat[0]
+    values = np.asarray(index)
+    if beyond(values, n) and (values.max() >= n or values.min() < -n):
+        bad = values[(values >= n) | (values < -n)].flat[0]
         raise kind(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
     return index
 
@@ -438,7 +439,8 @@ def index_along(name: str, x: Base, dim: int, index: Array) -> Array:
                 raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(shape)} apart from dimension {dim}")
     n = shape[dim] if shape else 1
     if beyond(index, n):
-        raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
+        values = np.asarray(index)
+        raise RuntimeError(f"index {values[(values >= n) | (values < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
     if not index.size and index.ndim != len(shape):
         return index.reshape((0,) * max(len(shape), 1))
     return index if index.ndim or not shape else index.reshape(1)

@@ -36,7 +36,7 @@ def factors_first(method: F) -> F:
             if any(getattr(v, "ndim", 0) for v in numbers):
                 raise TypeError(f"{name}() takes 2 positional arguments but {len(args)} were given")
             warn_user(f"This overload of {name} is deprecated. Consider using instead: {name}(a, b, *, beta=..., alpha=...)")
-            values = [v.array.item() if isinstance(v, Base) else v for v in numbers]
+            values = [v.item() if hasattr(v, "item") else v for v in numbers]
             settings, args = dict(zip(("beta", "alpha"), values)), (a, b)
         return method(self, *args, **settings)
 
@@ -470,7 +470,7 @@ def factored_by_rows(name: str, x: Any, pivot: bool) -> tuple[Any, Any]:
         raise RuntimeError(
             f"linalg.{name}: minigrad has no gradient of L and U. To fix it, use linalg.solve or slogdet, or pass A.detach()."
         )
-    pairs = [eliminated(a) for a in stacked(x.array)]
+    pairs = [eliminated(a) for a in stacked(x.detach().numpy())]
     pivots = np.array([p for _, p in pairs], np.int32).reshape(*x.shape[:-2], builtins.min(x.shape[-2:]))
     return x._constant(np.array([u for u, _ in pairs], x.dtype).reshape(x.shape)), x._constant(pivots)
 
@@ -552,7 +552,7 @@ def svd_of(x: T, full: bool) -> tuple[T, T, T]:
     """u, s and v with x = u @ diag(s) @ vᵀ. If full, u and v are square."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
     if full and x.shape[-1] != x.shape[-2]:
-        whole, _, vt = np.linalg.svd(x.array)
+        whole, _, vt = np.linalg.svd(seen(x))
         u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(vt, -1, -2))))
     return u, ops.singular_values.apply(x), v
 

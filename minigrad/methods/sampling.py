@@ -11,6 +11,7 @@ import numpy as np
 
 from minigrad.core.dtypes import torch_name
 from minigrad.core.memory import make
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array, as_bool
 from minigrad.methods import ArrayMethods
 from minigrad.methods.arguments import check_methods
@@ -86,7 +87,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.tensor([0.0, 1.0]).multinomial(1)
         tensor([1])
         """
-        weights = np.asanyarray(self.array)  # any: a program samples from the weights of each run
+        weights = seen(self)  # a program samples from the weights of each run
         w = np.asarray(weights)
         if w.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")

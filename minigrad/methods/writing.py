@@ -124,8 +124,8 @@ class Writing(Indexing):
         total = ops.scatter_add.apply(x, src, **place)
         if reduce == "sum":
             return named(total, "ScatterReduceBackward0")
-        times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
-        count = x._constant(times + 1 if include_self else np.maximum(times, 1))
+        before, ones = np.full(x.shape, include_self, np.int64), np.ones(place["index"].shape, np.int64)
+        count = ops.scatter_add.apply(x._constant(before), x._constant(ones), **place).clamp(min=1)
         return named(total / count.to(x.dtype), "ScatterReduceBackward0") if x.dtype.kind in "fc" else (total // count).to(x.dtype)
 
     def index_reduce(self, dim: int, index: Values, source: Base, reduce: str, *, include_self: bool = True) -> Self:
@@ -155,8 +155,9 @@ class Writing(Indexing):
                 "index_reduce(): source tensor shape must match self tensor shape, excluding the specified dimension, where it has one slice "
                 f"for each index. Got self.shape = {list(self.shape)}, source.shape = {list(source.shape)} and {at.size} indices."
             )
-        if at.size and not 0 <= at.min() <= at.max() < (self.shape[dim] if self.ndim else 1):
-            raise IndexError(f"index out of range in self: index_reduce() got indices from {at.min()} to {at.max()} for shape {list(self.shape)}")
+        if beyond(at, self.shape[dim] if self.ndim else 1):
+            values = np.asarray(at)
+            raise IndexError(f"index out of range in self: index_reduce() got indices from {values.min()} to {values.max()} for shape {list(self.shape)}")
         return named(self.scatter_reduce(dim, np.broadcast_to(rows, source.shape or (1,)), source, reduce, include_self=include_self), "IndexReduceBackward0")
 
     def index_put(self, indices: tuple[Index, ...], values: Operand, accumulate: bool = False) -> Self:
@@ -473,7 +474,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and source tensor shape must match self tensor shape, excluding the specified dimension {dim}. Got self.shape = {list(x.shape)}, source.shape = {list(source.shape)}")
     n = shape[dim]
     if beyond(index, n):
-        if name in ("index_copy", "index_add") and index.min() < 0:
-            raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
+        if name in ("index_copy", "index_add") and (least := np.asarray(index).min()) < 0:
+            raise OutOfRange(f"{name}_(): index {least} is out of bounds for dimension {dim} with size {n}")
         in_range(index, n, OutOfRange if name == "index_add" else IndexError)
     return part(dim, index)

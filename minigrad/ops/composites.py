@@ -234,9 +234,8 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
     if rows.ndim == 1:
         z = np.asanyarray(np.searchsorted(rows, values, side))
     else:
-        z = np.zeros(values.shape, np.int64)
-        for row in np.ndindex(values.shape[:-1]):
-            z[row] = np.searchsorted(rows[row], values[row], side)
+        found = [np.searchsorted(rows[row], values[row], side) for row in np.ndindex(values.shape[:-1])]
+        z = np.stack(found).reshape(values.shape) if found else np.zeros(values.shape, np.int64)
     return x._constant(z.astype(np.int32) if out_int32 else z)
 
 

@@ -231,7 +231,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             f"count and prob must have one dtype, but are {count.dtype} and {prob.dtype}. "
             f"To fix it, convert one: prob.to({count.dtype})."
         )
-    n, p = np.broadcast_arrays(count.array, prob.array)
+    shape = broadcast("binomial", count.shape, prob.shape)
+    n, p = (np.broadcast_to(t.array, shape) for t in (count, prob))
     drawn = wrap(kernels.binomial_samples(n, p, generator))
     return sampled(prob.expand(n.shape), drawn, "BinomialBackward0")
 

@@ -103,6 +103,10 @@ def or_stored(method: F) -> F:
     return called  # type: ignore[return-value]
 
 
+class NotRecorded(ProgramError, AttributeError):
+    """Raised for an attribute of tensors that the values of a program don't have."""
+
+
 class Slot(Sampling, ArrayMethods):
     """A value of a program that is being recorded.
 
@@ -128,6 +132,19 @@ class Slot(Sampling, ArrayMethods):
         self.seen = self.memory_.writes
         self.stored: Tensor | None = None
         recorder.slots.append(weakref.ref(self))
+
+    @property  # type: ignore[misc]  # it cannot be assigned to
+    def __class__(self) -> Any:
+        """Tensor: to isinstance, a slot is what it stands for. (type() and issubclass() tell them apart.)"""
+        return Tensor
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if hasattr(Tensor, name):
+            raise NotRecorded(
+                f"{name} of a tensor cannot be recorded in a program. To fix it, use another operation, or {name} "
+                "outside of the recorded function."
+            )
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
     @property
     def index(self) -> int:
@@ -185,15 +202,19 @@ class Slot(Sampling, ArrayMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """Can the value depend on the inputs? True for everything but constants."""
+        """Can a gradient flow from here to an input, or to a tensor from outside that requires one?"""
         if self.stored is not None:
             return self.stored.requires_grad
-        return bool(self.recorder.values[self.index].kind != "constant")
+        return self.recorder.is_live(self.index)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         """The same as requires_grad_(value)."""
         self.requires_grad_(value)
+
+    def is_constant(self) -> bool:
+        """Is this the same value in each run?"""
+        return self.recorder.values[self.index].kind == "constant"
 
     is_leaf = False
     is_sparse = False
@@ -353,13 +374,13 @@ class Slot(Sampling, ArrayMethods):
     @or_stored
     def item(self) -> Any:
         """The number in a constant. Any other value is unknown during recording: ProgramError."""
-        if not self.requires_grad:
+        if self.is_constant():
             return self.recorder.examples[self.index].item()
         raise refused("item()", self)
 
     @or_stored
     def __bool__(self) -> bool:
-        if not self.requires_grad:
+        if self.is_constant():
             return bool(self.recorder.examples[self.index])
         raise branch(self)
 

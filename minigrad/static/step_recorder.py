@@ -87,10 +87,13 @@ class StepRecorder(ProgramRecorder):
             hooked.depart((), g, node, tensors=True)
         self.leaves[id(node)] = node
 
-    def note_read(self, tensor: Tensor) -> None:
+    def note_read(self, tensor: Tensor | Slot) -> None:
         """Note that Python code reads a tensor. Raises ProgramError if the step changes it, before or after."""
         super().note_read(tensor)
         self.check_numbers()
+
+    def note_frozen_numbers(self, tensor: Tensor) -> None:
+        """Nothing to say: the step is recorded again when the numbers have changed."""
 
     def check_numbers(self) -> None:
         """Raise ProgramError if Python code has read a tensor that the step changes."""

@@ -375,22 +375,32 @@ class ProgramRecorder:
         if not isinstance(tensor, VALUES):
             return None
         if (
-            isinstance(tensor, make.Tensor)
+            not isinstance(tensor, (Slot, Traced))
             and not self._has_slot(tensor)
             and self.is_its_own(tensor)
         ):
             return None
         return Slot(self, self.number(tensor)).array
 
-    def note_read(self, tensor: Tensor) -> None:
+    def note_read(self, tensor: Tensor | Slot) -> None:
         """Note a tensor whose values Python code uses as numbers, which are the same in each run.
 
         Raises ProgramError if the function has written to it: the write has only been recorded.
         """
+        if isinstance(tensor, Slot):
+            if tensor.is_constant():
+                return
+            raise refused("the code", tensor)
         whole = self.whole_of(tensor)
         if self._has_slot(whole) or self._sharer(whole) is not None:
             raise refused("the code", self.stands_for(whole))
         self.read[id(tensor)] = tensor
+        self.note_frozen_numbers(tensor)
+
+    def note_frozen_numbers(self, tensor: Tensor) -> None:
+        """Say in the notes of the program that it does not read these numbers again."""
+        if not self.is_its_own(tensor) and READ not in self.frozen:
+            self.frozen.append(READ)
 
     def note_reread(self) -> None:
         """Note that the function reads a value that an earlier call of it stored outside."""
@@ -582,7 +592,7 @@ class ProgramRecorder:
     def _source(self, tensor: Tensor) -> Tensor | None:
         """The tensor x, if this is its x.data or x.detach() that was made while recording."""
         _, source = self.detached.get(id(tensor), (None, None))
-        return source if tensor.node is None else None
+        return None if source is None or tensor.node is not None else source
 
     def whole_of(self, tensor: Tensor) -> Tensor:
         """The tensor x, if this is x.data, x.detach(), x.data.detach() and so on; otherwise the tensor itself."""
@@ -663,6 +673,7 @@ class ProgramRecorder:
         )  # fmt: skip
 
 
+READ = "numbers that Python code read from tensors, as in w.item(), are those of the recording."
 SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
 
 
@@ -703,7 +714,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
         outputs, single = _numbers_of(recorder, result)
         result = None  # it would keep its slots alive
         for kept, number in recorder.left_behind():
-            if isinstance(kept, make.Tensor) and number is not None:
+            if not isinstance(kept, Slot) and number is not None:
                 recorder.write_outside(ops.copy, kept)
         return recorder.program(outputs, single)
 

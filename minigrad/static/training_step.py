@@ -30,8 +30,9 @@ Function, a module's backward hook, a scheduler's step, and what follows the ste
 takes its step itself, after the program (ASGD, Rprop, and your own).
 
 There is one program for each combination of shapes and dtypes, and separate ones for
-model.train() and model.eval(). All other decisions that the function made during
-recording are fixed for later calls with the same shapes and modes.
+model.train() and model.eval(). A step that reads numbers of a tensor from outside, like w.item(),
+is recorded again when they have changed. All other decisions that the function made during recording
+are fixed for later calls with the same shapes and modes.
 
 Read step_recorder.py, optimizer_steps.py and codegen.py first.
 """
@@ -98,7 +99,7 @@ class Compiled:
         """The replay for these inputs and the current training modes; recorded if there is none."""
         fitting = [r for r in self.programs if r.fits(arrays, layout)]
         for replay in fitting:
-            if replay is not stale and replay.trains() == replay.training:
+            if replay is not stale and replay.holds():
                 return replay
         earlier = stale if stale is not None and stale.once else None
         new = Replay(self.f, arrays, layout, earlier)
@@ -158,6 +159,7 @@ class Replay:
     layout   how the inputs are nested, with Refs for arrays; None if each input is one array
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
     stored   what the step stores outside, in plain Python objects: each run gives it its new value
+    read     the tensors from outside that Python code read, such as w in w.item(), and their values
     once     is the step recorded again at the next call, which may take another path? It may, if this one
              stored something or changed a number:  if self.mean is None: self.mean = zeros(3)
     earlier  the replay that it takes the place of because of that, or None
@@ -187,6 +189,9 @@ class Replay:
                 node.grad = None
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
+        read = [
+            (t, t.array.tobytes()) for t in recorder.read.values() if not recorder.is_its_own(t)
+        ]
         left = recorder.left_behind()
         python.check_stored(recorder, [kept for kept, _ in left])
         self.stored = [kept for kept, number in left if number is not None]
@@ -203,6 +208,7 @@ class Replay:
         self.dtypes = [a.dtype for a in arrays]
         self.modules = list(recorder.modules.values())
         self.training = self.trains()
+        self.read = read
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
@@ -257,6 +263,11 @@ class Replay:
         """For each module: is it in training mode now?"""
         return [m.training for m in self.modules]
 
+    def holds(self) -> bool:
+        """Are the training modes, and the tensors that Python code read, as they were during recording?"""
+        same = all(tensor.array.tobytes() == values for tensor, values in self.read)
+        return same and self.trains() == self.training
+
     def fits(self, arrays: list[Array], layout: object) -> bool:
         """Do these inputs have the recorded shapes and dtypes, nested in the same way?"""
         alike = list(map(shape_of, arrays)) == self.shapes and layout == self.layout
@@ -264,7 +275,7 @@ class Replay:
 
     def __call__(self, arrays: list[Array]) -> Any:
         """Run the step; or return STALE if it must be recorded again."""
-        if self.modules and self.trains() != self.training:
+        if (self.modules or self.read) and not self.holds():
             return STALE
         if self.once:
             if self.has_run:

@@ -77,9 +77,10 @@ def checkpoint(
         _refuse_of_one_node(context_fn is not None or debug, kwargs)
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
     # A program cannot contain the Python code of a backward pass, but the operations of `function`.
-    if one_node and not hasattr(modes.state.observer, "cannot_record"):
+    in_program = hasattr(modes.state.observer, "cannot_record")
+    if one_node and not in_program:
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
-    if not modes.state.recording:
+    if in_program or not modes.state.recording:
         return function(*args, **kwargs)
     restored = _restorable(args)
     frame = _Recomputation(lambda: function(*restored(), **kwargs), second, preserve_rng_state)

@@ -18,7 +18,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
-from minigrad.core.modes import with_name
+from minigrad.core.modes import seen, with_name
 from minigrad.core.op import REQUIRED, Op
 from minigrad.core.plan import compiled
 from minigrad.core.shapes import normalize_one
@@ -154,7 +154,7 @@ def rrelu(
     if not training:
         return applied(ops.leaky_relu, input, inplace, negative_slope=(lower + upper) / 2)
     slope = np.ones(input.shape, input.dtype)
-    negative = input.array <= 0  # a slope is drawn only for these entries
+    negative = seen(input) <= 0  # a slope is drawn only for these entries
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
     return _composite(
         lambda x: x * with_name("slope", wrap(slope)), input, inplace, "RreluWithNoise"

@@ -121,7 +121,8 @@ def embedding(
     index = indices_of("embedding", input)
     n = weight.shape[0]
     if beyond(index, n):
-        bad = index[(index < 0) | (index >= n)].flat[0]
+        values = np.asarray(index)
+        bad = values[(values < 0) | (values >= n)].flat[0]
         raise IndexError(f"index out of range in self: index {bad}, but the table has {n} rows.")
     if padding_idx is not None:
         if not -n <= padding_idx < n:

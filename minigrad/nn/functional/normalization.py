@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.modes import seen
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.arguments import floats_only
@@ -120,8 +121,8 @@ def batch_norm(
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if running_mean is not None and running_var is not None and input.array.size:
-            _update_running(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
-            _update_running(running_var, ops.var.forward(input.array, axis=axes), momentum)
+            _update_running(running_mean, ops.mean.forward(seen(input), axis=axes), momentum)
+            _update_running(running_var, ops.var.forward(seen(input), axis=axes), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
@@ -182,9 +183,9 @@ def instance_norm(
         )
     axes = tuple(range(2, input.ndim))
     if running_mean is not None:
-        _update_running(running_mean, input.array.mean(axes).mean(0), momentum)
+        _update_running(running_mean, seen(input).mean(axes).mean(0), momentum)
     if running_var is not None:
-        _update_running(running_var, input.array.var(axes, ddof=1).mean(0), momentum)
+        _update_running(running_var, seen(input).var(axes, ddof=1).mean(0), momentum)
     return named(group_norm(input, input.array.shape[1] or 1, weight, bias, eps), "ViewBackward0")
 
 
