@@ -1,7 +1,9 @@
-"""Programs of PyTorch's own samples: with other values than those of the recording, they compute what an eager run does.
+"""Properties that hold for each of PyTorch's own samples.
 
-Each sample is recorded twice: with its tensors as arguments, and with tensors from outside that are then written
-to, followed by backward(). Where a program would need the values of the recording, it must be refused.
+- A program computes what an eager run does, also with other values than those of the recording. Each sample is
+  recorded twice: with its tensors as arguments, and with tensors from outside that are then written to, followed by
+  backward(). Where a program would need the values of the recording, it must be refused.
+- If an operand or a result is written to after the operation, backward() raises an error, or the gradient is right.
 """
 
 import itertools
@@ -121,3 +123,42 @@ def test_a_program_has_no_values_of_its_recording(op):
                 assert_same([x.grad for x in held], [x.grad for x in other], f"gradients: {first}")
             except (static.ProgramError, np.linalg.LinAlgError):  # refused, or loud
                 continue
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", OPS)
+def test_a_write_after_the_operation_is_refused_or_changes_no_gradient(op):
+    if torch.float64 not in op.dtypes or not op.supports_autograd:
+        pytest.skip("it has no gradient")
+    for call, values in itertools.islice(calls(op, torch.float64), 2):
+
+        def gradients(written: int | None, call=call, values=values) -> list[Any] | None:
+            """The gradients, after a write to one of the operands and results; None if this is refused."""
+            leaves = made(values, True)
+            operands = [x * 1 if x.requires_grad else x for x in leaves]
+            results = call(*operands)
+            total = sum((z * 1).sum() for z in results if z.requires_grad and z.dtype.kind == "f")
+            if not isinstance(total, minigrad.Tensor):
+                return None
+            if written is not None:
+                tensor = [*operands, *results][written]
+                try:
+                    with minigrad.no_grad():
+                        tensor.copy_(minigrad.tensor(with_others(tensor.numpy())))
+                except RuntimeError:  # several entries share their memory
+                    return None
+            try:
+                total.backward()
+            except RuntimeError as error:
+                assert "modified by an inplace operation" in str(error)
+                return None
+            return [x.grad for x in leaves]
+
+        try:
+            right = gradients(None)
+            number = len(values) + len(call(*made(values)))
+        except Exception:  # with gradients, such a call is refused
+            continue
+        for written in range(number if right is not None else 0):
+            if (found := gradients(written)) is not None:
+                assert_same(found, right or [], f"after a write to {written}")
