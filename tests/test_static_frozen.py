@@ -1,6 +1,7 @@
 """Nothing that depends on an input is frozen silently: a replay with other values is right, or refused."""
 
 import copy
+import functools
 
 import numpy as np
 import pytest
@@ -363,3 +364,125 @@ def test_what_a_program_has_written_is_not_read_as_it_was_before(read):
 
     with pytest.raises(ProgramError, match="To fix it"):
         static.record(f)(T(W))
+
+
+class Settings:
+    """What a step reads in an object, a dict, a list, a closure or a module."""
+
+    def __init__(self):
+        self.beta, self.table, self.several = 0.5, {"beta": 0.5}, [0.5, 1.0]
+
+
+def of_closure(beta):
+    def set_beta(value):
+        nonlocal beta
+        beta = value
+
+    return lambda x: x * beta, set_beta
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.beta = 0.5
+
+    def forward(self, x):
+        return x * self.beta
+
+
+BETA = 0.5
+
+
+def _set_global(value):
+    global BETA
+    BETA = value
+
+
+def _outside():
+    """Functions that read a number, 0.5, outside of themselves, and how to change it."""
+    s, layer, p = Settings(), Scaled(), nn.Dropout(0.5)
+    helper = lambda x: x * s.beta
+    yield "global", lambda x: x * BETA, _set_global
+    yield "closure", *of_closure(0.5)
+    yield "attribute", lambda x: x * s.beta, lambda value: setattr(s, "beta", value)
+    yield (
+        "in a function that is called",
+        lambda x: helper(x),
+        lambda value: setattr(s, "beta", value),
+    )
+    yield "dict", lambda x: x * s.table["beta"], lambda value: s.table.update(beta=value)
+    yield "list", lambda x: x * s.several[0], lambda value: s.several.__setitem__(0, value)
+    yield "module", lambda x: layer(x), lambda value: setattr(layer, "beta", value)
+    yield "a layer of ours", lambda x: p(x) * 0 + p.p * x, lambda value: setattr(p, "p", value)
+    yield (
+        "partial",
+        functools.partial(lambda s, x: x * s.beta, s),
+        lambda value: setattr(s, "beta", value),
+    )
+
+
+@pytest.mark.parametrize("f, change", [pytest.param(f, g, id=n) for n, f, g in _outside()])
+def test_a_step_is_recorded_again_when_what_it_reads_outside_has_changed(f, change):
+    step, programs = static.compile(f), []
+
+    for value in (0.5, 0.5, 0.25, 0.25, 0.5):
+        change(value)
+        assert step(T(2.0)).item() == 2.0 * value
+        programs.append(*step.programs)
+    assert programs[0] is programs[1] is not programs[2] is programs[3] is not programs[4]
+    change(0.5)
+
+
+def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
+    net = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
+    step = static.compile(lambda: (net(minigrad.ones(1)).sum().backward(), net[0].weight * 1)[1])
+
+    def fresh_gradients():
+        net.zero_grad()
+        step()
+        return [p.grad is not None for p in net.parameters()]
+
+    assert fresh_gradients() == [True] * 4
+    net[0].requires_grad_(False)
+    assert fresh_gradients() == [False, False, True, True]
+    net[0] = nn.Linear(1, 1)
+    assert fresh_gradients() == [True] * 4 and step().item() == net[0].weight.item()
+
+
+def test_what_other_methods_change_is_not_noticed():
+    """A trainer counts its steps in the object whose method is compiled."""
+
+    class Trainer:
+        def __init__(self):
+            self.model, self.count, self.beta = nn.Linear(1, 1), 0, 0.5
+            self.step = static.compile(self._step)
+
+        def _step(self, x):
+            return self._scaled(self.model(x))
+
+        def _scaled(self, x):
+            return x * self.beta
+
+        def fit(self):
+            for _ in range(3):
+                self.step(minigrad.ones(1))
+                self.count += 1
+
+    trainer = Trainer()
+    trainer.fit()
+    before = trainer.step.programs
+    trainer.fit()
+    assert trainer.step.programs == before
+    trainer.beta = 0.25
+    trainer.fit()
+    assert trainer.step.programs != before
+
+
+def test_what_is_recorded_again_and_again_is_warned_of():
+    s = Settings()
+    step = static.compile(lambda x: x * s.beta)
+
+    with pytest.warns(UserWarning, match=r"recorded <lambda> 9 times, because s.beta has changed"):
+        for k in range(12):
+            s.beta = k / 2
+            assert step(T(2.0)).item() == k

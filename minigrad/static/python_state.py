@@ -7,15 +7,22 @@
 
 Each run would use the same numbers, and nothing would tell. So these are refused. Whether a number
 that changes matters, we learn from the programs of the next calls: they differ, or they do not. (A
-flag changes only once:  if not self.is_set: self.is_set = True.) What a step decides without
-changing it (a shape, a setting) is fixed in its program.
+flag changes only once:  if not self.is_set: self.is_set = True.)
+
+What changes between the calls, such as `beta` when it is annealed from epoch to epoch, is another
+matter: the Guard of a program notices it, and the step is recorded again.
 """
 
+import dis
+import functools
 import inspect
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType, MethodType, ModuleType
+from contextlib import suppress
+from operator import attrgetter, getitem, is_
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,20 +37,28 @@ from minigrad.static.step_recorder import StepRecorder
 class PythonState:
     """What a function can read outside of itself, and random generators, as they are before it is recorded.
 
+    guard     after check(): what the function reads and has not changed
     changed   after check(): a number outside of the function that is new or has changed, or an iterator or
               random generator that it may advance; None if there is none
     """
 
     def __init__(self, f: Callable[..., object]) -> None:
         self.f = f
-        self.before, self.generators = _values_around(f), _generators()
+        self.variables, self.names = _variables_around(f)
+        self.before, self.generators = _values_of(self.variables), _generators()
         self.changed: str | None = None
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        after = _values_around(self.f)  # not kept: it would keep alive what the function has stored
+        variables, _ = _variables_around(
+            self.f
+        )  # not kept: they would keep alive what the function has stored
+        after = _values_of(variables)
         self._check_tensors(after, recorder)
+        read = [v for v in self.variables if v.is_read(self.names)]
+        values = {v.name: v.value for v in variables}
+        self.guard = Guard([v for v in read if _alike(v.value, values.get(v.name))])
         self.changed = next((name for name, x in after.items() if self._differs(name, x)), None)
         now = _generators()[
             -len(self.generators) :
@@ -83,13 +98,88 @@ class PythonState:
             )
 
 
-def _outside_variables(f: Callable[..., object]) -> dict[str, object]:
-    """The values of the variables outside of a function that its code names."""
-    try:
-        found = inspect.getclosurevars(inspect.unwrap(f))
-    except (TypeError, ValueError):  # not a Python function; or one of them has no value yet
-        return {}
-    return {**found.globals, **found.nonlocals}
+class OutsideVariable(NamedTuple):
+    """Something outside of a function that it can read, and where it is found.
+
+    name    the source that reads it
+    place   it is place[key], or the content of this cell of a closure
+    entry   is it an entry of a list, tuple or dict?
+    """
+
+    name: str
+    value: Any
+    place: Any = None
+    key: Any = None
+    entry: bool = False
+
+    def is_read(self, names: set[str]) -> bool:
+        """May the function read it? Of objects and large containers, these are the parts that its code names."""
+        if self.place is None or isinstance(
+            self.value, (Slot, ModuleType, type, BuiltinFunctionType)
+        ):
+            return False
+        if isinstance(self.place, CellType) or self.key in names or isinstance(self.value, Module):
+            return True
+        return self.entry and len(self.place) <= FEW and isinstance(self.value, PLAIN)
+
+
+class Guard:
+    """What a recorded function has read outside of itself: its program holds as long as this is the same.
+
+    changed   the name of the first variable that is not
+    """
+
+    def __init__(self, variables: Sequence[OutsideVariable]) -> None:
+        cells = [v for v in variables if isinstance(v.place, CellType)]
+        others = [v for v in variables if not isinstance(v.place, CellType)]
+        self.places, self.keys = [v.place for v in others], [v.key for v in others]
+        self.cells = [v.place for v in cells]
+        self.names = [v.name for v in (*others, *cells)]
+        self.values = [v.value for v in (*others, *cells)]
+        self.changed: str | None = None
+
+    def holds(self) -> bool:
+        """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
+        try:
+            if all(map(is_, map(getitem, self.places, self.keys), self.values)) and not self.cells:
+                return True
+            now = [*map(getitem, self.places, self.keys), *map(content_of, self.cells)]
+        except (LookupError, ValueError):  # one of them is gone
+            return False
+        pairs = zip(self.names, now, self.values, strict=True)
+        self.changed = next((name for name, x, y in pairs if not _alike(x, y)), None)
+        return self.changed is None
+
+
+content_of = attrgetter("cell_contents")
+PLAIN = (int, float, complex, str, np.generic, type(None))
+FEW = 16  # the entries of larger containers are data, unless the code names them
+
+
+def _alike(x: object, y: object) -> bool:
+    return x is y or (type(x) is type(y) and isinstance(x, PLAIN) and x == y)
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names and texts in the code of a function, and of the functions in it."""
+    texts = {x for x in code.co_consts if isinstance(x, str)}
+    inner = (_names_in(x) for x in code.co_consts if isinstance(x, CodeType))
+    return set(code.co_names).union(code.co_freevars, texts, *inner)
+
+
+def _globals_in(code: CodeType) -> set[str]:
+    """The names of global variables in the code of a function, and of the functions in it."""
+    inner = (_globals_in(x) for x in code.co_consts if isinstance(x, CodeType))
+    return {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}.union(*inner)
+
+
+def _outside_variables(f: FunctionType) -> Iterator[OutsideVariable]:
+    """The variables outside of a function that its code names."""
+    for name in _globals_in(f.__code__) & f.__globals__.keys():
+        yield OutsideVariable(name, f.__globals__[name], f.__globals__, name)
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has no value yet
+            yield OutsideVariable(name, cell.cell_contents, cell)
 
 
 def _generators() -> list[object]:
@@ -106,46 +196,101 @@ ADVANCES = object()
 MANY = 1000  # numbers in longer lists are data
 
 
-def _values_around(f: Callable[..., object]) -> dict[str, object]:
-    """The numbers, texts, flags and tensors outside of a function that it can read, by the source that reads them."""
-    found: dict[str, object] = {}
+def _variables_around(f: Callable[..., object]) -> tuple[list[OutsideVariable], set[str]]:
+    """What a function can read outside of itself, also in objects; and the names in all code that it can call."""
+    found: list[OutsideVariable] = []
+    names: set[str] = set()
     known: set[int] = set()
-    todo: list[tuple[str, object]] = [(getattr(f, "__name__", type(f).__name__), f)]
+    todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
+    methods: list[FunctionType] = []
     while todo:
-        name, x = todo.pop()
-        if isinstance(x, (int, float, str, np.generic, *VALUES)):
-            found[name] = x
-        elif _advances(x):
-            found[name] = ADVANCES
-        elif id(x) not in known and len(known) < 100 * MANY:
+        variable = todo.pop()
+        x = variable.value
+        found.append(variable)
+        if not _is_value(x) and id(x) not in known and len(known) < 100 * MANY:
             known.add(id(x))
-            todo += _parts_of(name, x)
-    return found
+            if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
+                names |= _names_in(x.__code__)
+            todo += _parts_of(variable.name, x)
+            methods += _methods_of(x)
+        if not todo:
+            called = [
+                m
+                for m in methods
+                if id(m) not in known and (m.__name__ in names or m.__name__ in UNNAMED)
+            ]
+            todo = [OutsideVariable(m.__qualname__, m) for m in called]
+    return found, names
+
+
+# Methods that are called without their names.
+UNNAMED = {
+    "forward",
+    "__call__",
+    "__getitem__",
+    "__getattr__",
+    "__iter__",
+    "__len__",
+    "__enter__",
+    "__exit__",
+}
+
+
+def _methods_of(x: object) -> list[FunctionType]:
+    """The methods of an object whose class is not a library's."""
+    if isinstance(x, (FunctionType, ModuleType, type)) or not hasattr(x, "__dict__"):
+        return []
+    found = [m for c in type(x).__mro__ for m in vars(c).values() if isinstance(m, FunctionType)]
+    return [m for m in found if not is_ours[m.__code__.co_filename]]
+
+
+def _is_value(x: object) -> bool:
+    """Is it a number, a text, a flag or a tensor, or does it give something else in each call?"""
+    return isinstance(x, (int, float, str, np.generic, *VALUES)) or _advances(x)
+
+
+def _values_of(variables: Iterable[OutsideVariable]) -> dict[str, object]:
+    """The numbers, texts, flags and tensors among the variables, by the source that reads them."""
+    return {
+        v.name: ADVANCES if _advances(v.value) else v.value for v in variables if _is_value(v.value)
+    }
 
 
 def _advances(x: object) -> bool:
     return isinstance(x, (Iterator, random.Random)) or type(x).__module__.startswith("numpy.random")
 
 
-def _parts_of(name: str, x: object) -> Iterable[tuple[str, object]]:
-    """What a Python object refers to, with the source that reads it; nothing for tensors, classes and libraries."""
+def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
+    """What a Python object refers to; nothing for tensors, classes and libraries."""
     if isinstance(x, (dict, list, tuple)):
         items = x.items() if isinstance(x, dict) else enumerate(x)
-        return [(f"{name}[{k!r}]", part) for k, part in items] if len(x) <= MANY else ()
+        some = items if len(x) <= MANY else ()
+        return [OutsideVariable(f"{name}[{k!r}]", part, x, k, entry=True) for k, part in some]
     if isinstance(x, MethodType):
-        return [(name.rpartition(".")[0] or name, x.__self__)]
+        return [
+            OutsideVariable(name.rpartition(".")[0] or name, x.__self__),
+            OutsideVariable(name, x.__func__),
+        ]
+    if isinstance(x, functools.partial):
+        return [OutsideVariable(name, part) for part in (x.func, x.args, x.keywords)]
     if isinstance(x, FunctionType):
-        return () if is_ours[x.__code__.co_filename] else _outside_variables(x).items()
+        return () if is_ours[x.__code__.co_filename] else _outside_variables(inspect.unwrap(x))
     if isinstance(x, (np.ndarray, type, ModuleType)) or not hasattr(x, "__dict__"):
         return ()
     ours = type(x).__module__.partition(".")[0] == "minigrad"
+    attributes = [OutsideVariable(f"{name}.{k}", part, vars(x), k) for k, part in vars(x).items()]
     if isinstance(x, Module):
-        # The recorder knows the tensors that a module's attributes get.
-        fields = ((k, part) for k, part in vars(x).items() if k[0] != "_" and k != "training")
-        own = [(k, part) for k, part in fields if not isinstance(part, VALUES)]
-        parts = [*x._modules.items()] if ours else own + [*x._modules.items()]
-        return [(f"{name}.{k}", part) for k, part in parts]
-    return () if ours else [(f"{name}.{k}", part) for k, part in vars(x).items()]
+        children = [OutsideVariable(f"{name}.{k}", m, x._modules, k) for k, m in x._modules.items()]
+        return [v for v in attributes if _is_setting(v, ours)] + children
+    return () if ours else attributes
+
+
+def _is_setting(attribute: OutsideVariable, ours: bool) -> bool:
+    """May this attribute of a module change? (The recorder knows tensors.) Of our modules, p, eps and the like may."""
+    name, value = attribute.key, attribute.value
+    if ours:
+        return isinstance(value, float)
+    return name[0] != "_" and name != "training" and not isinstance(value, VALUES)
 
 
 def is_same(program: Program, other: Program) -> bool:

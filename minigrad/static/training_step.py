@@ -30,9 +30,8 @@ Function, a module's backward hook, a scheduler's step, and what follows the ste
 takes its step itself, after the program (ASGD, Rprop, and your own).
 
 There is one program for each combination of shapes and dtypes, and separate ones for
-model.train() and model.eval(). A step that reads numbers of a tensor from outside, like w.item(),
-is recorded again when they have changed. All other decisions that the function made during recording
-are fixed for later calls with the same shapes and modes.
+model.train() and model.eval(). A step is recorded again when something else that it read has changed: a number,
+text or object outside of it, numbers of a tensor, like w.item(), or whether a parameter requires a gradient.
 
 Read step_recorder.py, optimizer_steps.py and codegen.py first.
 """
@@ -40,11 +39,12 @@ Read step_recorder.py, optimizer_steps.py and codegen.py first.
 import functools
 import threading
 from collections.abc import Callable
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
+from minigrad.core.errors import warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 from minigrad.optim.optimizer import replacement
@@ -57,8 +57,10 @@ from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import as_example, check_function
 
 ndarray, tensor = np.ndarray, make.Tensor
+node_of = attrgetter("node")
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
 NESTED = {tuple, list, dict, str, type(None)}
+OFTEN = 8
 STALE = object()  # returned by a replay if the step must be recorded again
 _one_at_a_time = threading.RLock()
 
@@ -74,6 +76,7 @@ class Compiled:
         self.f = f
         self.programs: list[Replay] = []
         self._latest: Replay | None = None
+        self.times_stale = 0
 
     def __call__(self, *inputs: object, **keywords: object) -> Any:
         layout = None
@@ -89,9 +92,19 @@ class Compiled:
             latest = self._latest = self._replay_for(arrays, layout)
         result = latest(arrays)
         if result is STALE:
+            self._warn_if_often(latest)
             self._latest = self._replay_for(arrays, layout, latest)
             result = self._latest(arrays)
         return result
+
+    def _warn_if_often(self, stale: "Replay") -> None:
+        """Say once what makes the function be recorded again and again, which takes much longer than a replay."""
+        self.times_stale += stale.guard.changed is not None
+        if self.times_stale == OFTEN and stale.guard.changed is not None:
+            warn_user(
+                f"static.compile has recorded {getattr(self.f, '__name__', 'the function')} {OFTEN + 1} times, because "
+                f"{stale.guard.changed} has changed between the calls. To fix it, make it an argument of the function."
+            )
 
     def _replay_for(
         self, arrays: list[Array], layout: object, stale: "Replay | None" = None
@@ -208,7 +221,8 @@ class Replay:
         self.dtypes = [a.dtype for a in arrays]
         self.modules = list(recorder.modules.values())
         self.training = self.trains()
-        self.read = read
+        self.read, self.guard = read, python.guard
+        self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
@@ -264,9 +278,18 @@ class Replay:
         return [m.training for m in self.modules]
 
     def holds(self) -> bool:
-        """Are the training modes, and the tensors that Python code read, as they were during recording?"""
-        same = all(tensor.array.tobytes() == values for tensor, values in self.read)
-        return same and self.trains() == self.training
+        """Is all that the function read in Python as it was during recording?
+
+        These are numbers, texts and objects outside of it; numbers of tensors; which modules train; and which
+        parameters require a gradient.
+        """
+        tensors, nodes = self.leaves
+        if not (self.guard.holds() and all(map(is_, map(node_of, tensors), nodes))):
+            return False
+        for tensor, values in self.read:
+            if tensor.array.tobytes() != values:
+                return False
+        return not self.modules or self.trains() == self.training
 
     def fits(self, arrays: list[Array], layout: object) -> bool:
         """Do these inputs have the recorded shapes and dtypes, nested in the same way?"""
@@ -275,7 +298,7 @@ class Replay:
 
     def __call__(self, arrays: list[Array]) -> Any:
         """Run the step; or return STALE if it must be recorded again."""
-        if (self.modules or self.read) and not self.holds():
+        if not self.holds():
             return STALE
         if self.once:
             if self.has_run:
@@ -328,10 +351,10 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
               It may call backward() and step optimizers; see the top of this module
     returns   a function with the same arguments; .source() is the source it runs, .program the program
 
-    Shapes and dtypes may differ between calls: there is one program for each combination. All other
-    decisions of the function are fixed at the first call. The buffers of a program are shared by its
-    runs, so threads that train at the same time must each compile the function. After a step without an
-    optimizer, the gradients are in .grad, in memory that the next call overwrites.
+    Shapes and dtypes may differ between calls: there is one program for each combination. When a number or an
+    object that the function reads outside of itself has changed, it is recorded again. The buffers of a program
+    are shared by its runs, so threads that train at the same time must each compile the function. After a step
+    without an optimizer, the gradients are in .grad, in memory that the next call overwrites.
 
     Random numbers are drawn again in each run, in the same order as in an eager run.
 
