@@ -99,7 +99,7 @@ def triangular_solve(
             "convert one."
         )
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
-    return triangular_solution(named(z, "TriangularSolveBackward0"), A)
+    return triangular_solution(named(z, "TriangularSolveBackward0"), A.clone())
 
 
 @takes_out

@@ -6,6 +6,7 @@
 - If an operand or a result is written to after the operation, backward() raises an error, or the gradient is right.
 """
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +20,15 @@ from minigrad import static
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest")  # PyTorch's table imports it
 
-from tests.against_torch.test_opinfo import NotHere, function_of, names, ours, tensors, value_of
+from tests.against_torch.test_opinfo import (
+    MODULES,
+    NotHere,
+    function_of,
+    names,
+    ours,
+    tensors,
+    value_of,
+)
 
 SAMPLES = 3  # of one operation and dtype
 DRAWN = (
@@ -123,6 +132,57 @@ def test_a_program_has_no_values_of_its_recording(op):
                 assert_same([x.grad for x in held], [x.grad for x in other], f"gradients: {first}")
             except (static.ProgramError, np.linalg.LinAlgError):  # refused, or loud
                 continue
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+@pytest.mark.parametrize("info", MODULES, ids=lambda info: info.module_cls.__name__)
+def test_a_module_in_a_program_computes_what_an_eager_one_does(info, training):
+    """Also the gradients of its parameters, and what it keeps, such as running statistics."""
+    name = info.module_cls.__name__
+    if training and ("ropout" in name or "Transformer" in name or name == "RReLU"):
+        pytest.skip("it draws random numbers")
+    given = info.module_inputs_func(
+        info, device="cpu", dtype=torch.float64, requires_grad=True, training=training
+    )
+    for sample in itertools.islice(given, 4):
+        try:
+            (args, kwargs), inputs = (
+                ours([list(i.args), i.kwargs])
+                for i in (sample.constructor_input, sample.forward_input)
+            )
+            eager = getattr(minigrad.nn, name)(*args, **kwargs).double().train(training)
+        except (NotHere, NotImplementedError):
+            continue
+        recorded = copy.deepcopy(eager)
+        held = list(tensors(inputs, minigrad))
+        batches = [[t.detach().numpy().copy() for t in held]]
+        batches += [[with_others(a) for a in batches[0]]]
+
+        def run(layer, xs, inputs=inputs):
+            layer.zero_grad()
+            a, k = filled(inputs, iter(xs))
+            results = list(tensors(layer(*a, **k), minigrad))
+            backward(results)
+            return results
+
+        xs = made(batches[0])
+        step = static.compile(lambda layer=recorded, xs=xs, run=run: run(layer, xs))
+        try:
+            run(copy.deepcopy(eager), made(batches[1]))
+            step()
+        except Exception:  # refused, or other values do not fit
+            continue
+        run(eager, made(batches[0]))
+        for batch in (*batches, batches[1]):
+            for x, values in zip(xs, batch, strict=True):
+                x.copy_(minigrad.tensor(values))
+            assert_same(step(), run(eager, made(batch)), f"{args} {kwargs}")
+            for a, b in zip(recorded.parameters(), eager.parameters(), strict=True):
+                assert_same([a.grad], [b.grad], f"{args} {kwargs}")
+            kept = zip(recorded.state_dict().items(), eager.state_dict().values(), strict=True)
+            for (key, a), b in kept:
+                assert_same([a], [b], key)
 
 
 @pytest.mark.filterwarnings("ignore")
