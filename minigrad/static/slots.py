@@ -140,9 +140,10 @@ class Slot(Sampling, ArrayMethods):
 
     def __getattr__(self, name: str) -> NoReturn:
         if hasattr(Tensor, name):
+            inner = name[0] == "_" or name in ("node", "counter")
             raise NotRecorded(
-                f"{name} of a tensor cannot be recorded in a program. To fix it, use another operation, or {name} "
-                "outside of the recorded function."
+                f"{'this' if inner else name + ' of a tensor'} cannot be recorded in a program: nothing has been "
+                "computed. To fix it, use another operation, or do it outside of the recorded function."
             )
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
