@@ -1,7 +1,10 @@
-"""The map of the course: every lesson and exercise, and how far each is."""
+"""The map of the course: every lesson and exercise, and how far each is; and the tables of them in the READMEs."""
 
 import json
+import re
 from pathlib import Path
+
+import pytest
 
 from minigrad.grading.lessons import copy_lessons
 from minigrad.teach import course
@@ -43,6 +46,44 @@ def test_the_start_page_stores_a_map_with_every_exercise():
     assert not [
         title for title in titles if json.dumps(title, ensure_ascii=False)[1:-1] not in start
     ]
+
+
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["README.md", "exercises/README.md"])
+def test_a_table_of_exercises_has_each_once(page):
+    exercises = ["/".join(path.parts[-2:]) for path in ROOT.glob("exercises/*/*.ipynb")]
+
+    linked = re.findall(r"(\w+/\d\d_\w+\.ipynb)\)", read(page))
+
+    assert sorted(link for link in linked if "notebooks/" not in link) == sorted(exercises)
+
+
+def test_the_readme_adds_up_the_hours_of_each_theme():
+    themes = [section.partition("\n") for section in read("exercises/README.md").split("\n## ")[1:]]
+    hours = {t: sum(map(float, re.findall(r"([\d.]+) \|$", rows, re.M))) for t, _, rows in themes}
+
+    stated = re.findall(r"^\| ([\w -]+): \[.* ([\d.]+) \|$", read("README.md"), re.MULTILINE)
+    assert {theme: float(total) for theme, total in stated} == hours
+
+
+def test_the_table_of_lessons_has_the_numbers_of_the_exercises():
+    themes = {"forward": "forward_mode", "in-place": "inplace", "reverse": "reverse_mode"}
+    listed = re.findall(
+        r"^\| \[[^|]+\]\((.+?)\) \|.*\| (.*) \| .* \|$", read("notebooks/README.md"), re.M
+    )
+    numbers = {
+        (lesson, themes.get(theme, theme), n)
+        for lesson, exercises in listed
+        for theme, several in re.findall(r"([a-z-]+) ([\d, –]+)", exercises)
+        for first, _, last in (part.partition("–") for part in several.split(", "))
+        for n in range(int(first), int(last or first) + 1)
+    }
+
+    practice = {(a.path, Path(e.path)) for a, exercises in course(LESSONS).rows for e in exercises}
+    assert numbers == {(a, path.parts[-2], int(path.name[:2])) for a, path in practice}
 
 
 def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
