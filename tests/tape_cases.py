@@ -23,6 +23,16 @@ def version_conflict():
         return tape
 
 
+def conflict_that_was_caught():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record("caught") as tape:
+        try:
+            x.exp().mul_(2).sum().backward()
+        except minigrad.core.errors.SavedValueChanged:
+            x.sin().sum().backward()
+    return tape
+
+
 def views_of_one_base():
     x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with minigrad.record("views") as tape:
@@ -277,6 +287,7 @@ def not_finite():
 CASES = [
     no_gradient_yet,
     version_conflict,
+    conflict_that_was_caught,
     views_of_one_base,
     fan_in,
     accumulation,

@@ -105,6 +105,16 @@ def test_a_version_conflict_names_the_versions_and_the_culprit():
     assert draw.headline(tape.shown())[1].endswith(" ran, then SavedValueChanged; the code stopped")
 
 
+def test_a_box_has_room_for_an_error_that_the_code_caught():
+    found = cases.conflict_that_was_caught().shown()
+    [step] = [k for k, s in enumerate(found.steps, 1) if s.event == "error"]
+    at_the_error, at_the_end = boxes.Sizes(found, step), boxes.Sizes(found)
+    stopped = found.node(found.steps[step - 1].node)
+
+    assert at_the_error.note(stopped) == "stopped here" and at_the_end.note(stopped) == ""
+    assert at_the_end.box(stopped) == at_the_error.box(stopped)
+
+
 def test_views_share_their_memory_and_a_write_shows_on_all():
     tape = cases.views_of_one_base()
     shared = {n["name"] for n in tape.document["nodes"] if n["storage"] is not None}

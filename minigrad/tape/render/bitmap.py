@@ -54,34 +54,35 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
         if form == "png":
             canvas.draw()
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-            image.quantize(palette=_palette(image), dither=Image.Dither.NONE).save(
-                out, format="png"
-            )
+            _with_palette(image).save(out, format="png")
         else:  # no date and no version, so that every run writes the same file
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
 
 
-def _palette(image: Any) -> Any:
-    """Up to PALETTE colors: enough for our pictures, whose files are then four times smaller.
+def _with_palette(image: Any) -> Any:
+    """The image in up to PALETTE colors: enough for our pictures, whose files are then four times smaller.
 
     They are found from one pixel in nine, as the search takes longer than all the drawing. Each is the
     most frequent of the colors for which it stands, so that white is white.
     """
     from PIL import Image
 
+    plain = Image.Dither.NONE
     size = (image.width // 3 or 1, image.height // 3 or 1)
     some = image.resize(size, Image.Resampling.NEAREST)
-    palette = some.quantize(PALETTE, dither=Image.Dither.NONE)
+    palette = some.quantize(PALETTE, dither=plain)
     colors = [color for _, color in sorted(some.getcolors(1 << 24))]  # the most frequent one last
     row = Image.new("RGB", (len(colors), 1))
     row.putdata(colors)
     entries = palette.getpalette()
-    nearest = row.quantize(palette=palette, dither=Image.Dither.NONE).tobytes()
+    nearest = row.quantize(palette=palette, dither=plain).tobytes()
     for k, color in zip(nearest, colors, strict=True):
         entries[3 * k : 3 * k + 3] = color
-    palette.putpalette(entries)
-    return palette
+    # Pillow rounds colors before it looks for the nearest entry. So the entries change only now.
+    reduced = image.quantize(palette=palette, dither=plain)
+    reduced.putpalette(entries)
+    return reduced
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:

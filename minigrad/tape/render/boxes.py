@@ -3,7 +3,7 @@
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
-from minigrad.tape.document import Document, SeedDetail, TapeNode
+from minigrad.tape.document import Document, ErrorDetail, SavedConflict, SeedDetail, TapeNode
 from minigrad.tape.names import clean, shape_text, short
 from minigrad.tape.render.style import text_width
 from minigrad.tape.render.thumbnail import picture_size
@@ -25,7 +25,11 @@ class Sizes:
         self.firsts = {s.node for s in document.steps if s.first}
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         self.pruned: set[str] = set()  # the nodes that some pass does not need
+        # the nodes that stopped a pass, with the saved value that had changed
+        self.stopped: dict[str | None, SavedConflict | None] = {}
         for s in document.steps:
+            if isinstance(s.details[-1], ErrorDetail):
+                self.stopped[s.node] = s.details[-1].conflict
             if isinstance(s.details[0], SeedDetail):
                 self.pruned.update(s.details[0].pruned)
                 for key, n in s.details[0].expected.items():
@@ -40,8 +44,9 @@ class Sizes:
         backward = text_width(self.backward(node), 12, bold=True)
         note = max((self._beside(*look) for look in self._notes(node)), default=0)
         rows = [name + tabs + 18 + shape, what + 18 + line, self.value_width(node), backward + note]
-        for freed in (None, False, True):
-            rows.append(sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6)
+        conflict = self.stopped.get(node.id)
+        for look in ((None,), (False,), (True,), (False, conflict)):
+            rows.append(sum(chip_width(*c) + 6 for c in self.chips(node, *look)) - 6)
         # An even width, so that the center of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
         chips = self.chips(node) or node.id in self.firsts
@@ -98,16 +103,20 @@ class Sizes:
             return f"backward {node.made_by}"
         return "" if node.line is None else f"line {node.line}"
 
-    def chips(self, node: TapeNode, freed: bool | None = None) -> list[tuple[str, str]]:
+    def chips(
+        self, node: TapeNode, freed: bool | None = None, conflict: SavedConflict | None = None
+    ) -> list[tuple[str, str]]:
         """The chips on a box, with their styles: saved values, memory, tangent.
 
-        freed    show the saved values as freed (True) or not (False); None: in their current state
+        freed       show the saved values as freed (True) or not (False); None: in their current state
+        conflict    the saved value that has changed; None: that of the current state, if any
         """
         found, state = [], self.state
         freed = node.id in state.freed if freed is None else freed
+        if conflict is None and state.backward.failed == node.id:
+            conflict = state.backward.conflict
         for s in node.saved:
             of = short(s.of(self.document.nodes), 16)
-            conflict = state.backward.conflict if state.backward.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
@@ -195,6 +204,8 @@ class Sizes:
             found += [(False, filled), (False, f".grad now at v{node.versions}")]
         if node.id in self.pruned:
             found.append((False, "not needed"))
+        if node.id in self.stopped:
+            found.append((True, "stopped here"))
         if terms > 1:
             found.append((False, f"{terms} of {terms} arrived"))
             found.append((True, f"{'.grad, ' if leaf else ''}{terms} contributions"))

@@ -183,9 +183,10 @@ def _culprit(canvas: Canvas) -> list[Item]:
     back = -9 if right else 9
     curve = ((out, start[1]), (out, end[1]), (end[0] + back, end[1]))
     tips = (end, (end[0] + back, end[1] - 4.5), (end[0] + back, end[1] + 4.5))
-    left, base = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
     label = "changed it"
-    plate = Rect(left - 2, base - 10, text_width(label, 11, bold=True) + 4, 13, "#FFFFFF")
+    wide = text_width(label, 11, bold=True)
+    left, base = (end[0] - 4, y1 - 22) if right else (end[0] - wide, y1 - 8)  # above the writing op
+    plate = Rect(left - 2, base - 10, wide + 4, 13, "#FFFFFF")
     return [
         Line(start, (curve,), style.ERROR, 2.0, "2 3"),
         Shape(tips, style.ERROR),

@@ -104,7 +104,7 @@ const Arrows = (Base) => class extends Base {
     const out = right ? (x0 + x1) / 2 : Math.max(x0, x1) + 34, back = right ? -9 : 9;
     this.culprit.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1 + back} ${y1}` }),
       s("polygon", { points: `${x1},${y1} ${x1 + back},${y1 - 4.5} ${x1 + back},${y1 + 4.5}` }),
-      s("text", { x: right ? x1 - 4 : x1 + 12, y: right ? to.y - 22 : y1 - 8 }, "changed it"));
+      s("text", { x: right ? x1 - 4 : x1, y: to.y - (right ? 22 : 8), "text-anchor": right ? "start" : "end" }, "changed it"));
   }
 
   /** Link the selected instruction, or the one that has just run, to its counterparts in the other column. A link
