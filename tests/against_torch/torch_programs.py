@@ -266,6 +266,18 @@ def view_that_pytorch_refuses():
         return [x, z, str(error)]
 
 
+def writes_to_all_tensors_of_a_list():
+    net, x = nn.Linear(3, 2), torch.ones(2, 3)
+    optimizer = torch.optim.Adam(net.parameters(), foreach=True)
+    net(x).square().sum().backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    clipped = [p.grad for p in net.parameters()]
+    optimizer.step()
+    pair = [clipped[0] * 2, clipped[1] * 3]
+    torch._foreach_add_(pair, 1.0)
+    return [*net.parameters(), *clipped, *pair]
+
+
 PROGRAMS = {
     f.__name__: f
     for f in (
@@ -273,6 +285,6 @@ PROGRAMS = {
         double_backward, checkpoints, in_place_error, second_backward_error, hooks, views,
         saved_tensors_hooks, no_grad_blocks, higher_modules, sparse_table, closures,
         one_of_several_inputs, one_result_of_two, complex_and_half, pieces_of_different_sizes, entry_that_is_a_leaf,
-        view_that_pytorch_refuses,
+        view_that_pytorch_refuses, writes_to_all_tensors_of_a_list,
     )
 }  # fmt: skip

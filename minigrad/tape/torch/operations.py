@@ -28,7 +28,7 @@ from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
 from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.torch.tensors import TorchTensors
-from minigrad.tape.torch.values import snapshot
+from minigrad.tape.torch.values import snapshot, version_of
 
 NOT_SHOWN = (
     "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
@@ -102,12 +102,12 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         on = torch.is_grad_enabled()
         skipped = self.hidden or not on and (self.stepping or self.seen.computing)
         if facts is None or skipped or in_compiler():
-            return func(*args, **kwargs)
+            return _run(func, args, kwargs)
         self.flush()
         tensors = [*_flat(args)]
         fixed = not (on and any(x.requires_grad for x in tensors))
         if fixed and self.seen._is_first_value(tensors):
-            return func(*args, **kwargs)
+            return _run(func, args, kwargs)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
         entry = self._begun(facts, dict(given))
         if not entry.inputs:  # it creates a leaf
@@ -116,7 +116,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
                 self.seen.unset.add(self.seen.number(made))
             return made
         try:
-            result = returned = func(*args, **kwargs)
+            result = returned = _run(func, args, kwargs)
         except Exception as error:
             self.failed = error, entry
             raise
@@ -422,6 +422,18 @@ def in_compiler() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an operation. While a mode is on, PyTorch does not count the writes of those on lists, so we do."""
+    if not (func._schema.name.startswith("aten::_foreach") and func._schema.name.endswith("_")):
+        return func(*args, **kwargs)
+    before = [(x, version_of(x)) for x in args[0]]
+    result = func(*args, **kwargs)
+    for x, version in before:
+        if version_of(x) == version and not x.is_inference():
+            torch.autograd.graph.increment_version(x)
+    return result
 
 
 def _is_tensor(x: Any) -> bool:
