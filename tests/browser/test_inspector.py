@@ -44,8 +44,9 @@ TEXTS_THAT_OVERLAP = """step => {
 
 @pytest.mark.parametrize(
     "case",
-    [cases.accumulation, cases.not_needed, cases.retained, cases.training, cases.user_function],
-)
+    [cases.accumulation, cases.not_needed, cases.retained, cases.training, cases.user_function,
+     cases.conflict_that_was_caught],
+)  # fmt: skip
 def test_no_two_texts_of_a_box_overlap_at_any_step(opened, case):
     tape = case()
     page = opened(tape)
@@ -139,6 +140,22 @@ def hard_case(request, open_page):
     page = open_page(tape)
     yield request.param, tape, page
     page.close()
+
+
+def test_beside_a_long_name_there_is_room_for_its_value(opened):
+    class Both(minigrad.autograd.Function):
+        forward = staticmethod(lambda ctx, x: (x * 2, x * 3))
+        backward = staticmethod(lambda ctx, g, h: 2 * g + 3 * h)
+
+    x = minigrad.ones(6, 9, requires_grad=True)
+    with minigrad.record() as tape:
+        twice_each_entry_of_x, three_times_each_entry_of_x = Both.apply(x)
+    page = opened(tape, address="#step=1")
+
+    details = page.locator(".mg-details dl")
+    details.locator("dt", has_text="three_times").wait_for()
+    widths = details.locator("dd").evaluate_all("all => all.map(e => e.clientWidth)")
+    assert min(widths) > details.evaluate("e => e.clientWidth") / 2
 
 
 def test_the_page_says_at_each_step_what_python_says(hard_case):
