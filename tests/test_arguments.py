@@ -1,5 +1,6 @@
 """An argument that must be a tensor and is not: the error names it."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.methods.methods_as_functions import FUNCTIONS
 from minigrad.nn import functional as F
 
 X = minigrad.ones(2, 3)
@@ -96,3 +98,8 @@ def test_a_warning_points_to_the_users_line(call):
         call()
 
     assert {w.filename for w in told} == {__file__}
+
+
+def test_help_shows_the_names_by_which_a_function_is_called():
+    for name, function in FUNCTIONS.items():
+        assert next(iter(inspect.signature(function).parameters)) == "input", name

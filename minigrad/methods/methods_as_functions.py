@@ -6,6 +6,7 @@ Editors and mypy read methods_as_functions.pyi, which `python -m tests.stubs` wr
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -77,6 +78,9 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         return z if out is None else into_out(name, out, z, kwargs.get("dtype"))
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
+    signature = inspect.signature(method)  # in which the tensor is called self
+    first, *others = signature.parameters.values()
+    called.__signature__ = signature.replace(parameters=[first.replace(name="input"), *others])  # type: ignore[attr-defined]
     return called
 
 
