@@ -114,7 +114,7 @@ def functions() -> str:
                 f,
                 "n: int" if name == "polygamma" else "input: Any",
                 result_of(f),
-                out=hasattr(f, "__wrapped__"),
+                out="out" not in inspect.signature(f).parameters and hasattr(f, "__wrapped__"),
             )
         )
     return MADE + "\n".join(lines) + "\n"

@@ -78,9 +78,10 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         return z if out is None else into_out(name, out, z, kwargs.get("dtype"))
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
-    signature = inspect.signature(method)  # in which the tensor is called self
+    signature = inspect.signature(method)  # its first parameter is self
     first, *others = signature.parameters.values()
-    called.__signature__ = signature.replace(parameters=[first.replace(name="input"), *others])  # type: ignore[attr-defined]
+    own = [first.replace(name="input"), *others, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)]
+    called.__signature__ = signature.replace(parameters=sorted(own, key=lambda p: p.kind))  # type: ignore[attr-defined]
     return called
 
 
