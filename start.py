@@ -104,10 +104,12 @@ def set_up(extra):
 def run(command):
     """Runs a program of .venv in the root of the clone; returns its exit status."""
     print("+ " + " ".join(command), flush=True)
-    try:
-        return start(command).wait()
-    except KeyboardInterrupt:
-        return 130
+    program = start(command)
+    while True:
+        try:
+            return program.wait()
+        except KeyboardInterrupt:  # the program gets it, too: JupyterLab asks whether to stop
+            pass
 
 
 def start(command, **streams):

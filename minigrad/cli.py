@@ -116,7 +116,7 @@ def lab(
     console.print(f"Your lessons are in {folder.resolve()}", highlight=False, soft_wrap=True)
     if copied.kept:
         console.print(f"Your changes were kept in {', '.join(copied.kept)}", highlight=False)
-    console.print("JupyterLab is starting. To stop it, press Ctrl-C here.")
+    console.print("JupyterLab is starting. To stop it, press Ctrl-C here twice.")
     sys.exit(_serve(folder.resolve(), first_lesson(folder), browser, port))
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,3 +57,17 @@ def test_what_is_started_keeps_what_it_compiles(monkeypatch):
     )
 
     assert ran.wait() == 0
+
+
+def test_after_ctrl_c_the_program_that_runs_is_waited_for():
+    module = runpy.run_path(str(START))
+    answers = iter([KeyboardInterrupt, KeyboardInterrupt, 3])
+
+    def wait():
+        if (answer := next(answers)) is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return answer
+
+    module["run"].__globals__.update(start=lambda command: SimpleNamespace(wait=wait))
+
+    assert module["run"](["minigrad", "lab"]) == 3
