@@ -299,7 +299,8 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
         ({"names": ("a", "b"), "pair": [0.3, "x"]}, ""),
         ({"names": ["a", "c"]}, "result['names'] is ['a', 'c'] but should be ['a', 'b']"),
         ({"deep": {"ok": 1}}, "result['deep']['ok'] is 1 but should be True"),
-        ({"ones": 1.0}, "result['ones'] is 1.0 but should be array([1., 1.])"),
+        ({"ones": 1.0}, "result['ones'] has shape () instead of (2,)"),
+        ({"ones": [1.0, 2.0]}, "result['ones'][1] is 2 but should be 1"),
     ],
 )
 def test_a_dict_may_hold_strings_lists_and_dicts(change, message):

@@ -129,16 +129,11 @@ class FunctionQuestion(Question):
 
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
         """The verdict on one part, and a message."""
-        right = case.expected[k]
-        if isinstance(right, dict):
-            return judge_mapping(what, mine, right)
-        if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
-            return judge_plain(what, mine, right)
         rtol = 0.0 if self.rtol is None and case.atol else self.rtol
         atol = self.atol
         if atol is None:
             atol = case.atol[k] if case.atol else 0.0
-        return judge_array(what, mine, np.asarray(right), rtol, atol)
+        return judge_value(what, mine, case.expected[k], rtol, atol)
 
     def explained(self, wrong: Mapping[str, Sequence[Mistaken]]) -> dict[str, Diagnosis | None]:
         """Wrong part -> the mistake behind it.
@@ -183,6 +178,17 @@ class FunctionQuestion(Question):
         return generally(seen)
 
 
+def judge_value(
+    what: str, mine: object, right: Any, rtol: float | None, atol: float | None
+) -> tuple[Kind, str]:
+    """Compare with a number or an array, within the tolerance; with a dict; or with plain data."""
+    if isinstance(right, Mapping):
+        return judge_mapping(what, mine, right)
+    if isinstance(right, np.ndarray | np.generic | float | int) and not isinstance(right, bool):
+        return judge_array(what, mine, np.asarray(right), rtol, atol)
+    return judge_plain(what, mine, right)
+
+
 def judge_array(
     what: str, mine: object, right: Array, rtol: float | None, atol: float | None
 ) -> tuple[Kind, str]:
@@ -214,31 +220,13 @@ def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Ki
     for key, value in right.items():
         if key not in mine:
             return "wrong answer", f"{what} has no entry {key!r}"
-        entry = f"{what}[{key!r}]"
-        if isinstance(value, Mapping):
-            found = judge_mapping(entry, mine[key], value)
-        elif not isinstance(value, bool) and isinstance(
-            value, np.ndarray | np.number | float | int
-        ):
-            found = _judge_entry(entry, mine[key], value)
-        else:
-            found = judge_plain(entry, mine[key], value)
+        found = judge_value(f"{what}[{key!r}]", mine[key], value, 1e-9, 1e-12)
         if found[0] != "right":
             return found
     extra = [key for key in mine if key not in right]
     if extra:
         return "wrong answer", f"{what} has an extra entry, {extra[0]!r}"
     return "right", ""
-
-
-def _judge_entry(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
-    """Compare numbers of the same shape."""
-    try:
-        near = np.shape(mine) == np.shape(right)
-        near = near and bool(np.all(np.isclose(mine, right, rtol=1e-9, atol=1e-12)))
-    except (TypeError, ValueError):
-        near = False
-    return ("right", "") if near else ("wrong value", f"{what} is {mine!r} but should be {right!r}")
 
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
