@@ -44,18 +44,6 @@ from minigrad.teach.uses import (
 from minigrad.teach.whole import NEAREST
 
 
-class Later(NamedTuple):
-    """A later node, whose result z is changed to  z * times + plus.
-
-    seen    does its rule see this result, and not z?
-    """
-
-    node: AnyNode
-    times: Array | float
-    plus: Array | float
-    seen: bool
-
-
 class Altered(NamedTuple):
     """A node with a different result.
 
@@ -63,20 +51,22 @@ class Altered(NamedTuple):
     z         the result to use instead; None if the node is left out, so that its operand's value passes
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
-    beside    the same for the other edges of the node
-    later     a later node whose result is changed as well
+    beside    the same for the other edges of the node; None if what is said here is true of them, too
+    later     a later node that is altered as well
     """
 
     use: Use
     z: Array | None = None
     changed: dict[str, Any] | None = None
-    times: float = 1.0
-    beside: float = 0.0
-    later: Later | None = None
+    times: Array | float = 1.0
+    beside: float | None = 0.0
+    later: "Altered | None" = None
 
-    def passes(self, g: Array) -> Array | None:
-        """The gradient that passes along the edge."""
-        return g if self.changed is None else self.use.rule(g * self.times, **self.changed)
+    def passes(self, use: Use, g: Array) -> Array | None:
+        """The gradient that passes along this edge of the node."""
+        if self.beside is not None and use.k != self.use.k:
+            return use.at(np.asarray(g * self.beside)).passed
+        return g if self.changed is None else use.rule(g * self.times, **self.changed)
 
 
 def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
@@ -293,9 +283,12 @@ def _put_off(use: Use) -> Alterations:
         times, plus = 1.0, z - x
     else:
         return
-    for seen in (False, True):
-        later = Later(following.node, times, plus, seen)
-        yield kind, Altered(use, later=later), f"after {following.op_name}"
+    instead = following.applied(**{following.name: x})
+    later = instead * times + plus
+    for seen in (instead, later):  # what the rule of the following operation takes for its result
+        changed = {following.name: x, "z": seen}
+        change = Altered(following, later, changed, times, beside=None)
+        yield kind, Altered(use, later=change), f"after {following.op_name}"
 
 
 def _kept(use: Use) -> Array | None:
@@ -433,7 +426,8 @@ def _gradient(
 
     end    a node that passes no gradient on
     """
-    at: dict[AnyNode, Altered] = {change.use.node: change for change in alterations}
+    both = (one for change in alterations for one in (change, change.later) if one is not None)
+    at: dict[AnyNode, Altered] = {one.use.node: one for one in both}
     with np.errstate(all="ignore"):
         try:
             return _backward(graph, at, _forward(graph, at, values), end)
@@ -445,7 +439,7 @@ def _forward(
     graph: Graph, at: Mapping[AnyNode, Altered], values: Mapping[AnyNode, Array]
 ) -> dict[AnyNode, Array]:
     """node -> its result in the altered program, for the nodes whose result differs."""
-    changed, later = dict(values), _later(at)
+    changed = dict(values)
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):
             continue
@@ -466,13 +460,7 @@ def _forward(
         except Exception:  # an operand is not known
             z = np.zeros(0)
         changed[node] = z if z.shape == shape else np.full(shape, np.nan)  # nothing may read this
-        if node in later:
-            changed[node] = changed[node] * later[node].times + later[node].plus
     return changed
-
-
-def _later(at: Mapping[AnyNode, Altered]) -> dict[AnyNode, Later]:
-    return {change.later.node: change.later for change in at.values() if change.later is not None}
 
 
 def _backward(
@@ -481,26 +469,20 @@ def _backward(
     changed: Mapping[AnyNode, Array],
     end: AnyNode | None,
 ) -> Array:
-    later = _later(at)
-
     def passes(use: Use) -> Any:
         node, g, one = use.node, use.g, at.get(use.node)
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:
             new["z"] = changed[node]
-        if node in later:
-            g = g * later[node].times
-            if not later[node].seen:
-                new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
         if one is not None:
-            d = one.passes(g) if use.k == one.use.k else use.at(g * one.beside).passed
+            d = one.passes(use, g)
         elif new.keys() & set(use.reads()):
             d = use.rule(g, **new)
         else:
             d = use.passed if g is use.g else use.at(g).passed
         return np.nan if d is None else d * (node is not end)
 
-    read = {*at, *changed, *later, end}
+    read = {*at, *changed, end}
     uses = (u for u in graph.paths if read & {u.node, *u.origins.values()})
     uses_at = {(use.node, use.k): use for use in uses}
     return graph.gradients[graph.target] + walked(graph, uses_at, passes).get(graph.target, 0)
