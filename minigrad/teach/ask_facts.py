@@ -14,7 +14,7 @@ with the same keys. The right answers are not stored: each check runs the functi
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,31 +71,26 @@ class Facts(Written):
         return list(self.facts())
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each fact. It shows the student's prediction, but never the right answer.
-
-        A misconception is reported at the first entry that it explains.
-        """
-        facts = self.facts()
-        given = [name for name in facts if answer.get(name, ...) is not ...]
-        wrong = [name for name in given if judge_plain(name, answer[name], facts[name])[1]]
+        """One row for each fact. A misconception is reported at the first entry that it explains."""
+        rows = list(super().judged(answer))
+        wrong = [row.what for row in rows if row.verdict not in ("right", "missing")]
         explained = self._explained(answer, wrong)
-        for name, right in facts.items():
-            mine = answer.get(name, ...)
-            if mine is ...:
-                yield self.no_entry(name, answer)
-            elif name not in wrong:
-                yield self.row(name, "right")
-            else:
-                # Don't reveal the right answer: students should think again, or try it out.
-                message = f"{shortened(mine)} is not what happens"
-                if self.choices and mine not in self.choices:
-                    choices = ", ".join(map(repr, self.choices))
-                    message = f"{shortened(mine)} is not one of {choices}"
-                elif _wrapped(mine) is not None and isinstance(right, int | float):
-                    message = f"{shortened(mine)} is not a number: leave out the quotation marks or brackets"
-                numbers = all(isinstance(value, int | float) for value in (mine, right))
-                verdict: Kind = "wrong value" if numbers else "wrong answer"
-                yield self.row(name, verdict, message, explained.get(name))
+        yield from (replace(row, diagnosis=explained.get(row.what)) for row in rows)
+
+    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+        """The verdict on one prediction. The message shows it, but never the right answer."""
+        right = self.facts()[name]
+        if judge_plain(name, mine, right)[0] == "right":
+            return "right", "", None
+        # Don't reveal the right answer: students should think again, or try it out.
+        text = shortened(mine)
+        message = f"{text} is not what happens"
+        if self.choices and mine not in self.choices:
+            message = f"{text} is not one of {', '.join(map(repr, self.choices))}"
+        elif _wrapped(mine) is not None and isinstance(right, int | float):
+            message = f"{text} is not a number: leave out the quotation marks or brackets"
+        numbers = all(isinstance(value, int | float) for value in (mine, right))
+        return "wrong value" if numbers else "wrong answer", message, None
 
     def _explained(
         self, answer: Mapping[str, object], wrong: Sequence[str]
