@@ -20,23 +20,6 @@ from minigrad.teach.uses import AnyNode, Graph, Use, called, constant_factor, na
 # ------------------------------------------------------------------ where the derivative is evaluated
 
 
-@mistake("stale_value")
-def _value_after_the_write(use: Use) -> Variants:
-    """{op}{line} writes in place, but your gradient uses the value after the write. The rule
-    needs the one before.
-
-    Make a copy of the value before it is overwritten; the tape does the same.
-    """
-    if not use.wrote or use.op is None or not use.op.operands:
-        return
-    first = use.op.operands[0]
-    if first in use.reads():
-        after = [use.values["z"]] if "z" in use.values else []
-        for value in [*after, *use.graph.later(use.node)]:
-            if np.shape(value) == np.shape(use.values.get(first, value)):
-                yield use.rule(use.g, **{first: value})
-
-
 def _at_another_time(use: Use, values_of: Callable[[AnyNode], list[Array]]) -> Variants:
     """The rule, with an operand's value from another time; for x * x, also at both places."""
     for name, node in use.origins.items():
@@ -65,13 +48,16 @@ def _earlier_value(use: Use) -> Passes:
 
 
 @mistake("stale_value")
-def _later_value(use: Use) -> Passes:
-    """{op}{line} reads a tensor that is written in place later, but your gradient uses its value
-    from after that write.
+def _value_after_a_write(use: Use) -> Variants:
+    """{op}{line} reads a tensor that it writes in place, or that is written later, but your gradient
+    uses its value from after that write.
 
-    The rule needs the value that the operation read.
+    The rule needs the value that the operation read: make a copy before it is overwritten, as the tape does.
     """
-    return _at_another_time(use, use.graph.later)
+    yield from _at_another_time(use, use.graph.later)
+    if use.wrote and use.op is not None and (first := use.op.operands[0]) in use.reads():
+        for value in (use.values["z"], *use.graph.later(use.node)):
+            yield use.rule(use.g, **{first: value})
 
 
 @mistake("wrong_argument")
