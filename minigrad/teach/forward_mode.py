@@ -110,18 +110,14 @@ def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
         with suppress(Exception):
             moved["other_variable"] = np.sum(passed * (use.values[use.name] - x_dot))
         with suppress(Exception):
-            d = use.rule(use.g, **_at_tangents(use, x_dot)) if use.of_one else None
+            at_x_dot = {use.name: x_dot, "z": use.applied(**{use.name: x_dot})}
+            d = use.rule(use.g, **at_x_dot) if use.of_one else None
             if d is not None:
                 moved["wrong_argument"] = np.sum(d * x_dot - passed * x_dot)
                 moved["upstream_only"] = np.sum(d - passed * x_dot)
         fits = (kind for kind, effect in moved.items() if a.gives(a.right + effect))
         for kind in islice(fits, 1):
             yield a.found(ON_TANGENTS[kind], "", kind=kind, use=use)
-
-
-def _at_tangents(use: Use, x_dot: Array) -> dict[str, Array]:
-    """The tangent in place of the operand's value, and the result for it."""
-    return {use.name: x_dot, "z": use.applied(**{use.name: x_dot})}
 
 
 def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:

@@ -431,8 +431,11 @@ class Graph:
 
     @cached_property
     def edges_of(self) -> dict[AnyNode, list[Use]]:
-        """node -> its edges that lead to the target."""
-        return by_node(self.paths)
+        """node -> its edges that lead to the target, without parts of writes."""
+        found: dict[AnyNode, list[Use]] = {}
+        for use in (u for u in self.paths if not u.part):
+            found.setdefault(use.node, []).append(use)
+        return found
 
     def called(self, node: AnyNode) -> str:
         """The name of the student's tensor that the node computes, or which result it is."""
@@ -573,14 +576,6 @@ class Graph:
             return self.walk_back(t.node, g.astype(t.dtype))
         below = Graph(t, g, {}, self.target)
         return below.gradients.get(self.target)
-
-
-def by_node(uses: Iterable[Use]) -> dict[AnyNode, list[Use]]:
-    """node -> those of these edges that start there, without parts of writes."""
-    found: dict[AnyNode, list[Use]] = {}
-    for use in (u for u in uses if not u.part):
-        found.setdefault(use.node, []).append(use)
-    return found
 
 
 def constant_factor(use: Use) -> float:
