@@ -175,7 +175,7 @@ def test_calling_the_given_function_is_not_a_prediction(tmp_path):
     assert judge.questions[0].wrong == ("predicted = what_happens()",)
     assert recording.questions[0].given == ()
     assert judge.questions[0].given == ("given",)  # and not what is shown of an answer
-    assert gate_bundles(author, recording, judge).wrong == 1
+    assert gate_bundles(author, recording, judge) == {}
 
 
 IMPLEMENTATION = """\
@@ -220,7 +220,10 @@ def test_a_given_implementation_is_no_answer(tmp_path, given, answer):
 def test_an_implementation_belongs_in_a_cell_of_the_check(tmp_path):
     author = doubles(tmp_path, True, IMPLEMENTATION, DIFFERENTIABLE)
 
-    assert gate_bundles(author, *make_bundles(author)).wrong == 3
+    recording, judge = make_bundles(author)
+
+    assert gate_bundles(author, recording, judge) == {}
+    assert [len(question.wrong) for question in judge.questions] == [2, 1]
 
 
 def test_a_solution_that_calls_the_given_function_is_refused(tmp_path):

@@ -108,7 +108,7 @@ def release_command(
             gate(author)
         bundles = make_bundles(author)
         if run and bundles is not None:
-            changed = gate_bundles(author, *bundles).changed
+            changed = gate_bundles(author, *bundles)
         student = release(author, out)
         if bundles is not None:
             folder = student.parent / "grading"

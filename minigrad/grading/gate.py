@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from minigrad.grading.documents import AnswersDocument, Drawn, answers_to
 from minigrad.grading.judge.grades import judge
@@ -134,23 +133,16 @@ def gate(author: str | Path) -> None:
         )
 
 
-class GateResult(NamedTuple):
-    """The number of wrong answers tried, and for each question the inputs that its solution changes in place."""
-
-    wrong: int
-    changed: dict[str, list[str]]
-
-
-def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> GateResult:
+def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> dict[str, list[str]]:
     """Grade the solution, the untouched starter, and the author's right and wrong answers.
 
-    All of this is the author's code, so it runs in
-    whatever isolation is available, even none.
+    Returns the inputs that a solution changes in place, for each question where it does. All of this is
+    the author's code, so it runs in whatever isolation is available, even none.
 
     Raises GateError, with the reasons, if one of them does not get the points that it should.
     """
     if not bundle.questions:  # a person marks all of it
-        return GateResult(0, {})
+        return {}
     author = Path(author)
     notebook = student.read_notebook(author)
     stubs = {cell["id"]: cell["source"] for cell in recording.cells}
@@ -186,8 +178,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> Gat
                 f"get {wanted}.\n{reasons}"
             )
     changed = {q.id: _changed(q.id, answers[0], job["drawn"]) for q in bundle.questions}
-    wrong = sum(wanted == "fewer" for _, wanted, _ in tried)
-    return GateResult(wrong, {q: names for q, names in changed.items() if names})
+    return {q: names for q, names in changed.items() if names}
 
 
 def _changed(question: str, solution: AnswersDocument, drawn: Drawn) -> list[str]:
