@@ -166,7 +166,7 @@ def _call_of(exercise: Question, names: Names) -> Declaration | None:
         return {"call": call, "compare": compare, "alone": True, "helpers": ENTRIES}
     if isinstance(exercise, Order):
         edges = exercise.edges()
-        nodes = _ancestors("z", edges)
+        nodes = ["z", *sorted(exercise.behind("z"))]
         pairs = [[z, x] for z, xs in edges.items() if z in nodes for x in xs]
         order = {"nodes": nodes, "edges": pairs}
         return {"call": name, "compare": "order", "order": order, "alone": True}
@@ -235,16 +235,6 @@ def _result_names(parts: Sequence[str]) -> list[str]:
         plain = re.sub(r"[^\w.\-]+", "-", part).strip("-")
         names.append(plain if plain and plain not in names else f"part-{k}")
     return names
-
-
-def _ancestors(name: str, edges: Mapping[str, list[str]]) -> list[str]:
-    seen, waiting = [name], [name]
-    while waiting:
-        for parent in edges.get(waiting.pop(), []):
-            if parent not in seen:
-                seen.append(parent)
-                waiting.append(parent)
-    return seen
 
 
 def _can_be_encoded(value: object, names: Names) -> bool:
