@@ -373,6 +373,10 @@ class Settings:
         self.beta, self.table, self.several = 0.5, {"beta": 0.5}, [0.5, 1.0]
 
 
+class Constants:
+    beta = 0.5
+
+
 def of_closure(beta):
     def set_beta(value):
         nonlocal beta
@@ -410,6 +414,11 @@ def _outside():
         lambda x: helper(x),
         lambda value: setattr(s, "beta", value),
     )
+    yield "class", lambda x: x * Constants.beta, lambda value: setattr(Constants, "beta", value)
+    own = Constants()
+    yield "attribute of a class", lambda x: x * own.beta, lambda value: setattr(own, "beta", value)
+    without_grad = minigrad.no_grad()(lambda x: x * s.beta)
+    yield "decorated", without_grad, lambda value: setattr(s, "beta", value)
     yield "dict", lambda x: x * s.table["beta"], lambda value: s.table.update(beta=value)
     yield "list", lambda x: x * s.several[0], lambda value: s.several.__setitem__(0, value)
     yield "module", lambda x: layer(x), lambda value: setattr(layer, "beta", value)

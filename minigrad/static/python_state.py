@@ -18,10 +18,10 @@ import functools
 import inspect
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from operator import attrgetter, getitem, is_
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from operator import getitem, is_
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,10 +99,10 @@ class PythonState:
 
 
 class OutsideVariable(NamedTuple):
-    """Something outside of a function that it can read, and where it is found.
+    """Something outside of a function that it can read, and where it is found: read(place, key).
 
     name    the source that reads it
-    place   it is place[key], or the content of this cell of a closure
+    read    getitem for a global or an entry, getattr for an attribute or the cell of a closure
     entry   is it an entry of a list, tuple or dict?
     """
 
@@ -110,15 +110,15 @@ class OutsideVariable(NamedTuple):
     value: Any
     place: Any = None
     key: Any = None
+    read: Callable[[Any, Any], Any] = getitem
     entry: bool = False
 
     def is_read(self, names: set[str]) -> bool:
         """May the function read it? Of objects and large containers, these are the parts that its code names."""
-        if self.place is None or isinstance(
-            self.value, (Slot, ModuleType, type, BuiltinFunctionType)
-        ):
+        fixed = (Slot, ModuleType, type, BuiltinFunctionType)
+        if self.place is None or isinstance(self.value, fixed):
             return False
-        if isinstance(self.place, CellType) or self.key in names or isinstance(self.value, Module):
+        if self.key in names or self.key == CONTENT or isinstance(self.value, Module):
             return True
         return self.entry and len(self.place) <= FEW and isinstance(self.value, PLAIN)
 
@@ -130,28 +130,31 @@ class Guard:
     """
 
     def __init__(self, variables: Sequence[OutsideVariable]) -> None:
-        cells = [v for v in variables if isinstance(v.place, CellType)]
-        others = [v for v in variables if not isinstance(v.place, CellType)]
-        self.places, self.keys = [v.place for v in others], [v.key for v in others]
-        self.cells = [v.place for v in cells]
-        self.names = [v.name for v in (*others, *cells)]
-        self.values = [v.value for v in (*others, *cells)]
+        self.groups = [[v for v in variables if v.read is read] for read in (getitem, getattr)]
+        columns = [[list(c) for c in zip(*group, strict=True)] or [[]] * 4 for group in self.groups]
+        (
+            (_, self.values, self.places, self.keys, *_),
+            (_, self.contents, self.objects, self.names, *_),
+        ) = columns
         self.changed: str | None = None
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
         try:
-            if all(map(is_, map(getitem, self.places, self.keys), self.values)) and not self.cells:
-                return True
-            now = [*map(getitem, self.places, self.keys), *map(content_of, self.cells)]
-        except (LookupError, ValueError):  # one of them is gone
+            now = [*map(getitem, self.places, self.keys)], [*map(getattr, self.objects, self.names)]
+        except (LookupError, AttributeError, ValueError):  # one of them is gone
             return False
-        pairs = zip(self.names, now, self.values, strict=True)
-        self.changed = next((name for name, x, y in pairs if not _alike(x, y)), None)
-        return self.changed is None
+        if all(map(is_, now[0], self.values)) and all(map(is_, now[1], self.contents)):
+            return True
+        for group, values in zip(self.groups, now, strict=True):
+            for v, x in zip(group, values, strict=True):
+                if not _alike(x, v.value):
+                    self.changed = v.name
+                    return False
+        return True
 
 
-content_of = attrgetter("cell_contents")
+CONTENT = "cell_contents"
 PLAIN = (int, float, complex, str, np.generic, type(None))
 FEW = 16  # the entries of larger containers are data, unless the code names them
 
@@ -179,7 +182,7 @@ def _outside_variables(f: FunctionType) -> Iterator[OutsideVariable]:
         yield OutsideVariable(name, f.__globals__[name], f.__globals__, name)
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         with suppress(ValueError):  # it has no value yet
-            yield OutsideVariable(name, cell.cell_contents, cell)
+            yield OutsideVariable(name, cell.cell_contents, cell, CONTENT, getattr)
 
 
 def _generators() -> list[object]:
@@ -204,14 +207,15 @@ def _variables_around(f: Callable[..., object]) -> tuple[list[OutsideVariable], 
     todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
     methods: list[FunctionType] = []
     while todo:
-        variable = todo.pop()
-        x = variable.value
-        found.append(variable)
+        found.append(todo.pop())
+        name, x = found[-1].name, found[-1].value
+        if isinstance(x, FunctionType):
+            x = inspect.unwrap(x)
         if not _is_value(x) and id(x) not in known and len(known) < 100 * MANY:
             known.add(id(x))
             if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
                 names |= _names_in(x.__code__)
-            todo += _parts_of(variable.name, x)
+            todo += _parts_of(name, x)
             methods += _methods_of(x)
         if not todo:
             called = [
@@ -224,16 +228,9 @@ def _variables_around(f: Callable[..., object]) -> tuple[list[OutsideVariable], 
 
 
 # Methods that are called without their names.
-UNNAMED = {
-    "forward",
-    "__call__",
-    "__getitem__",
-    "__getattr__",
-    "__iter__",
-    "__len__",
-    "__enter__",
-    "__exit__",
-}
+UNNAMED = frozenset(
+    "forward __call__ __getitem__ __getattr__ __iter__ __len__ __enter__ __exit__".split()
+)
 
 
 def _methods_of(x: object) -> list[FunctionType]:
@@ -274,15 +271,37 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, functools.partial):
         return [OutsideVariable(name, part) for part in (x.func, x.args, x.keywords)]
     if isinstance(x, FunctionType):
-        return () if is_ours[x.__code__.co_filename] else _outside_variables(inspect.unwrap(x))
-    if isinstance(x, (np.ndarray, type, ModuleType)) or not hasattr(x, "__dict__"):
+        return () if is_ours[x.__code__.co_filename] else _outside_variables(x)
+    if isinstance(x, (np.ndarray, ModuleType)) or not hasattr(x, "__dict__"):
         return ()
-    ours = type(x).__module__.partition(".")[0] == "minigrad"
-    attributes = [OutsideVariable(f"{name}.{k}", part, vars(x), k) for k, part in vars(x).items()]
+    ours = _is_ours(x if isinstance(x, type) else type(x))
+    if isinstance(x, type):
+        return () if ours else _attributes(name, x, _plain_ones(x))
+    own = _attributes(name, x, vars(x))
     if isinstance(x, Module):
         children = [OutsideVariable(f"{name}.{k}", m, x._modules, k) for k, m in x._modules.items()]
-        return [v for v in attributes if _is_setting(v, ours)] + children
-    return () if ours else attributes
+        own = [v for v in own if _is_setting(v, ours)] + children
+    elif ours:
+        return ()
+    classes = [c for c in type(x).__mro__ if not _is_ours(c)]
+    return own + _attributes(
+        name, x, {k: v for c in classes for k, v in _plain_ones(c).items() if k not in vars(x)}
+    )
+
+
+def _attributes(name: str, x: object, values: Mapping[str, object]) -> list[OutsideVariable]:
+    return [OutsideVariable(f"{name}.{k}", value, x, k, getattr) for k, value in values.items()]
+
+
+def _plain_ones(cls: type) -> dict[str, object]:
+    """The numbers and texts in a class, which its objects have as well, until they get their own."""
+    return {
+        k: value for k, value in vars(cls).items() if k[:2] != "__" and isinstance(value, PLAIN)
+    }
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "minigrad"
 
 
 def _is_setting(attribute: OutsideVariable, ours: bool) -> bool:
