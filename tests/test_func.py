@@ -306,6 +306,16 @@ def test_the_tangent_of_a_view_is_a_view_of_the_tangent(program, expected):
     assert tangent(program) == expected
 
 
+@pytest.mark.parametrize("f", [lambda x: x + 1, lambda x: minigrad.zeros(4).copy_(x)])
+def test_a_tangent_has_its_own_memory(f):
+    x, forward = minigrad.ones(4), minigrad.autograd.forward_ad
+    x_dot = minigrad.ones(4)
+    with forward.dual_level():
+        forward.unpack_dual(f(forward.make_dual(x, x_dot))).tangent.zero_()
+
+    assert x_dot.tolist() == [1.0] * 4
+
+
 @pytest.mark.parametrize("other", [minigrad.tensor([2, 3]), minigrad.tensor([True, False])])
 def test_a_gradient_has_the_type_of_its_input_beside_whole_numbers(other):
     x = minigrad.tensor([1.5, 2.0], requires_grad=True)

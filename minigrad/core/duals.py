@@ -93,8 +93,11 @@ def push_level(
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     names = range(len(operands)) if op.variadic else op.operands
     z_dot: Tensor | None = push_forward(op, values, dict(zip(names, tangents, strict=True)))
-    dtype = z.array.dtype  # that of z_dot may be another if a constant has made it z's
-    return z_dot if z_dot is None or z_dot.array.dtype == dtype else z_dot.to(dtype)
+    if z_dot is None:
+        return None
+    if any(z_dot is t for t in tangents):  # as for x + 1: a write to one must not change the other
+        z_dot = z_dot.clone()
+    return z_dot.to(z.array.dtype)  # its dtype is another if a constant has made that of z
 
 
 def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:
