@@ -553,7 +553,8 @@ def lstsq(
 
     A        (..., m, n)
     B        (..., m, k), or (..., m) for one right-hand side per matrix
-    rcond    singular values below rcond times the largest count as 0
+    rcond    singular values below rcond times the largest count as 0; if it is negative, below
+             eps times the largest
     driver   the name of a LAPACK driver. It only decides which results are returned: "gelsy"
              (the default) the solution and ranks; "gelsd" and "gelss" also the singular values
              and, if m > n with full ranks, the residuals; "gels" the solution and residuals
@@ -570,7 +571,10 @@ def lstsq(
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     right = B.unsqueeze(-1) if vector else B
     _check_lstsq(A, B, right, driver)
-    rcond = None if driver == "gels" else rcond  # "gels" assumes full rank
+    if driver == "gels":
+        rcond = None  # it assumes full rank
+    elif rcond is not None and (rcond < 0 or (driver == "gelsd" and not 0 < rcond < 1)):
+        rcond = float(np.finfo(A.dtype).eps)  # as LAPACK does
     z = pinv(A, rcond) @ right
     m, n = A.shape[-2:]
     rank, values = matrix_rank(A, rtol=rcond), svdvals(A.detach())

@@ -347,8 +347,8 @@ def explicit(equation, ndims):
         if extra < 0 or (extra and "..." not in t):
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) "
-                f"{'is more than' if extra < 0 else 'does not match'} the number of dimensions ({ndims[k]}) "
-                f"for operand {k}{'' if extra < 0 else ' and no ellipsis was given'}"
+                f"{'is more than' if '...' in t else 'does not match'} the number of dimensions ({ndims[k]}) "
+                f"for operand {k}{'' if '...' in t else ' and no ellipsis was given'}"
             )
     dots = "".join(spare[: max(hidden)])
     terms = [t.replace("...", dots[len(dots) - e :]) for t, e in zip(terms, hidden, strict=True)]

@@ -229,6 +229,9 @@ WORDS = {
     "Expected a non-complex scalar": lambda t: t.linalg.vector_norm(t.ones(2), 1j),
     "must have at least 2 dimensions": lambda t: t.linalg.lstsq(t.ones(2), t.ones(2)),
     "other must have at least 1 dimension": lambda t: t.linalg.lstsq(t.ones(2, 2), t.ones(())),
+    "equation (2) does not match the number of dimensions (1) for operand 0 and no ellipsis was given": lambda t: (
+        t.einsum("ij->i", t.ones(2))
+    ),
     "Expected one or more matrices": lambda t: t.chain_matmul(),
     "Tensor dimension is 1, expected 2 instead": lambda t: t.chain_matmul(t.ones(2), t.ones(2)),
     "may not change the dtype of the tensor": lambda t: parametrize(t, lambda x: (x.double(), x)),

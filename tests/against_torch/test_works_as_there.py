@@ -628,6 +628,7 @@ OF_ITS_TESTS = {
     "norms of no rows": lambda m, x: [m.linalg.norm(x[:n, k:], p) for n, k in ((0, 0), (2, 3)) for p in (1, 2, float("inf"))],
     "writing to what was padded by nothing": lambda m, x: [(m.nn.functional.pad(x[None], (0, 0), mode=mode).fill_(9), x)[1] for mode in ("circular", "reflect", "replicate", "constant")],
     "cond of a singular matrix": lambda m, x: [m.linalg.cond(m.stack([m.eye(2), m.ones(2, 2)]), p) for p in (1, "fro")],
+    "lstsq with rcond below 0": lambda m, x: [(m.linalg.lstsq(m.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), m.ones(3, 1), rcond=-1, driver=d).solution * 1e4).round() for d in ("gelsd", "gelss")],
     "lstsq with gels and rcond": lambda m, x: (m.linalg.lstsq(m.tensor([[2.0, 0.0], [0.0, 0.5]]), m.ones(2, 1), rcond=0.5, driver="gels").solution * 4).round(),
     "index_add of whole numbers, times a fraction": lambda m, x: x.long().index_add(0, m.tensor([0, 0]), x.long(), alpha=2.5),
     "indices in C order": lambda m, x: [z.view(-1).shape for z in (x.argsort(descending=True), x.sort(0, descending=True)[1], (x + 1).multinomial(2))],
