@@ -86,7 +86,7 @@ def {name}({operands}{signature}):
         if not modes.state.recording: {nodes} = None
     try:
         zd = {forward}
-    except (TypeError, ValueError, IndexError, MemoryError):
+    except (TypeError, ValueError, IndexError, MemoryError, OverflowError):
         return general(op, {all}, {settings})                  # which says why
 {order}    z = new(Tensor); z.array = zd; z.counter = FRESH
 {node}
@@ -106,7 +106,7 @@ def {name}(x{signature}):
     if xd.__class__ is not ndarray: xd = x.memory()
     try:
         zd = forward(xd{passed})
-    except (TypeError, ValueError, IndexError, MemoryError):
+    except (TypeError, ValueError, IndexError, MemoryError, OverflowError):
         return general(op, (x,), {settings})                   # which says why
     n = None
     if xn is not None:
@@ -147,7 +147,7 @@ def {name}_({operands}{signature}):
 {node}
     try:
         {forward}
-    except (TypeError, ValueError, IndexError, MemoryError):
+    except (TypeError, ValueError, IndexError, MemoryError, OverflowError):
         return x._write(op{others}{passed})                    # which says why
     frame = caller(1); code = frame.f_code
     c.count += 1; c.where = user_instruction(frame) if is_ours[code.co_filename] else (code, frame.f_lasti)
@@ -172,7 +172,7 @@ def {name}(*xs{signature}):
         if xd.dtype is not dtype: return general(op, xs, {settings})
     try:
         zd = forward(*arrays{passed})
-    except (TypeError, ValueError, IndexError, MemoryError):
+    except (TypeError, ValueError, IndexError, MemoryError, OverflowError):
         return general(op, xs, {settings})                     # which says why
 {order}    z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = None
     if nodes.count(None) < len(nodes) and (not unusual or modes.state.recording):
@@ -190,7 +190,7 @@ ALIKE = """\
 """
 SCALARS = frozenset([np.float32, np.float64])
 KEEP = "if unusual: keep_line(n)"
-REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
+REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0}, {0!r})\n"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """

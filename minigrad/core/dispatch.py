@@ -132,6 +132,10 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
     except TypeError as error:
         refuse_settings(op, settings)
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
+    except OverflowError as error:  # NumPy names the number and the dtype
+        raise RuntimeError(
+            f"{op.name}: value cannot be converted without overflow: {error}"
+        ) from None
     except MemoryError as error:
         raise memory_error(op.name, [a.shape for a in arrays], error) from None
 

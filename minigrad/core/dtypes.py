@@ -265,8 +265,8 @@ def exact_number(value: Any, dtype: Dtype) -> Any:
     """Like `number`, but raises RuntimeError if the value is too large, or complex when the dtype is not."""
     if dtype.kind == "f" and value.__class__ in (int, float) and -65000 < value < 65000:
         return dtype.type(value)  # the usual case: it fits even in float16
-    if isinstance(value, str):
-        raise TypeError(f"argument 'value' must be Number, not str: {value!r}.")
+    if isinstance(value, str) or getattr(value, "requires_grad", False):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}: {value!r}.")
     if isinstance(value, complex) and dtype.kind not in "cb":
         raise RuntimeError(
             f"value cannot be converted to type {dtype.name} without overflow: {value} is complex."

@@ -73,8 +73,15 @@ REALS = frozenset(  # settings of ops that users give as real numbers
 )
 
 
-def plain_number(value: Any) -> Any:
-    """A setting that is a NumPy number as Python's, so that it does not affect the dtype of the result."""
+def plain_number(value: Any, name: str) -> Any:
+    """A setting that is a NumPy number as Python's, so that it does not affect the dtype of the result.
+
+    Raises TypeError for a tensor that requires a gradient, since none would reach it.
+    """
+    if isinstance(value, make.Tensor) and value.requires_grad:
+        raise TypeError(
+            f"argument {name!r} must be Number, not Tensor: it requires a gradient, and none would reach it."
+        )
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -23,6 +23,11 @@ t.maximum(0, x) | t.fmin(1.5, x) | t.atan2(1, x) | t.eq(2, x) | t.gt(True, x) | 
 t.where(True, x, x) | t.where(1.5, 2.5) | t.where(3) | t.remainder(3, 2) | t.add(1, 'a') | t.add(2) | t.bitwise_or(1, 2)
 t.clamp(2, x) | t.dist(2, x) | t.isclose(2, x) | t.pow(2, 3) | t.detach(5) | x.type_as(5) | t.einsum('ij->i', 5)
 t.meshgrid(u, 5, indexing='ij') | t.linalg.solve(q, t.float32) | F.conv_transpose1d(b, t.float32)
+# a tensor that requires a gradient where PyTorch wants a number
+t.full((2,), r[0, 0]) | t.full_like(x, r[0, 0]) | x.new_full((2,), r[0, 0]) | F.leaky_relu(x, r[0, 0]) | F.elu(x, r[0, 0])
+x.addcmul(x, y, value=r[0, 0]) | F.pad(x, (1, 1), value=r[0, 0]) | F.layer_norm(x, (3,), eps=r[0, 0]) | x.norm(r[0, 0])
+# numbers that an integer dtype cannot hold
+F.pad(j.byte(), (1, 1), value=-9) | F.hardtanh(j.char(), -200, 200)
 # lists that are not tables of numbers
 t.tensor([[1, 2], 3]) | t.tensor([1.0, [2]]) | t.tensor([[1], [[2]]]) | t.tensor([t.ones(2), t.ones(3)]) | t.tensor([t.tensor([1, 2])])
 # text or a list where a number belongs
