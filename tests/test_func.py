@@ -306,6 +306,14 @@ def test_the_tangent_of_a_view_is_a_view_of_the_tangent(program, expected):
     assert tangent(program) == expected
 
 
+def test_the_tangent_of_where_has_the_shape_of_the_result():
+    c, y = minigrad.tensor([True, True, False]), minigrad.zeros(2, 1)
+
+    jacobian = func.jacfwd(lambda x: minigrad.where(c, x, y))(minigrad.ones(1, 3))
+
+    assert jacobian.sum((0, 2, 3)).tolist() == [2.0, 2.0, 0.0] and jacobian.shape == (2, 3, 1, 3)
+
+
 @pytest.mark.parametrize("f", [lambda x: x + 1, lambda x: minigrad.zeros(4).copy_(x)])
 def test_a_tangent_has_its_own_memory(f):
     x, forward = minigrad.ones(4), minigrad.autograd.forward_ad

@@ -293,7 +293,8 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
         given = {f"{name}_dot": tangents.get(name) for name in op.operands}
         if op.variadic:
             given = {"xs_dot": tuple(tangents.values())}
-        return op.tangent.formula(*(given.get(r, values.get(r)) for r in op.tangent.reads))
+        z_dot = op.tangent.formula(*(given.get(r, values.get(r)) for r in op.tangent.reads))
+        return z_dot if z_dot is None else _fitted(z_dot, values["z"].shape)
     terms = []
     for name, x_dot in tangents.items():
         if x_dot is None:
@@ -313,6 +314,9 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
         if op.kind == "general":
             raise NotImplementedError(f"forward mode is not implemented for {op.name}.")
         return None
-    z_dot = sum(terms[1:], start=terms[0])
-    z_shape = values["z"].shape
-    return z_dot if z_dot.shape == z_shape else np.broadcast_to(z_dot, z_shape)
+    return _fitted(sum(terms[1:], start=terms[0]), values["z"].shape)
+
+
+def _fitted(z_dot: Any, shape: tuple[int, ...]) -> Any:
+    """A tangent with the shape of z: it is smaller if only an operand that was broadcast has one."""
+    return z_dot if z_dot.shape == shape else np.broadcast_to(z_dot, shape)
