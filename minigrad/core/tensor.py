@@ -626,6 +626,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
             raise RuntimeError(
                 f"{what} to view {dtypes.torch_name(self.dtype)} as {dtypes.torch_name(new)} (different element sizes)"
             ) from None
+        ratio = max(z.array.itemsize // self.array.itemsize, 1)
+        steps = {f"stride({k})": n for k, n in enumerate(self.stride()[:-1])}
+        for name, n in ({"storage_offset()": self.storage_offset()} | steps).items():
+            if n % ratio:
+                raise RuntimeError(
+                    f"self.{name} must be divisible by {ratio} to view as {z.dtype}, but is {n}"
+                )
         return z
 
 

@@ -28,6 +28,8 @@ t.full((2,), r[0, 0]) | t.full_like(x, r[0, 0]) | x.new_full((2,), r[0, 0]) | F.
 x.addcmul(x, y, value=r[0, 0]) | F.pad(x, (1, 1), value=r[0, 0]) | F.layer_norm(x, (3,), eps=r[0, 0]) | x.norm(r[0, 0])
 # numbers that an integer dtype cannot hold
 F.pad(j.byte(), (1, 1), value=-9) | F.hardtanh(j.char(), -200, 200)
+# bytes that another dtype cannot be read from
+t.arange(16, dtype=t.uint8)[1:9].view(t.float32) | t.arange(9, dtype=t.uint8).as_strided((2, 2), (3, 1)).view(t.int16)
 # lists that are not tables of numbers
 t.tensor([[1, 2], 3]) | t.tensor([1.0, [2]]) | t.tensor([[1], [[2]]]) | t.tensor([t.ones(2), t.ones(3)]) | t.tensor([t.tensor([1, 2])])
 # text or a list where a number belongs
