@@ -62,7 +62,7 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
 def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: DeviceLike, requires_grad: bool) -> Tensor:
     """A new tensor with this value in every entry. It can be a tensor with one entry that requires no gradient."""
     d = type_to_make(dtype, device)
-    if not isinstance(value, CONSTANTS) and (getattr(value, "shape", True) or getattr(value, "requires_grad", False)):
+    if not isinstance(value, CONSTANTS) and (getattr(value, "shape", True) or getattr(value, "node", None) is not None):
         raise TypeError(f"argument 'fill_value' must be Number, not {named_type(value)}")
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
