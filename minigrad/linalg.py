@@ -107,8 +107,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     z: Tensor = decomposed(ops.linalg_solve, why, first_dependent, A, right)
     if not vector:
         return z
-    # A view, so that a write to the result is a write to z, which the rule reads.
-    return named(ops.view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
+    z = z.clone()  # the rule reads z, also after a write to the result
+    return named(ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
 
 
 @takes_out

@@ -209,8 +209,8 @@ def _variables_around(f: Callable[..., object]) -> tuple[list[OutsideVariable], 
     while todo:
         found.append(todo.pop())
         name, x = found[-1].name, found[-1].value
-        if isinstance(x, FunctionType):
-            x = inspect.unwrap(x)
+        if callable(x) and not isinstance(x, type):
+            x = inspect.unwrap(x)  # of what no_grad() or compile() has made of a function
         if not _is_value(x) and id(x) not in known and len(known) < 100 * MANY:
             known.add(id(x))
             if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
