@@ -297,8 +297,10 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
     plain = []
     for part in parts:
         if isinstance(part, Base):
-            is_number = not part.ndim and part.dtype in (np.int64, np.int32)
-            part = part.item() if is_number else seen(part)  # type: ignore[attr-defined]
+            if not part.ndim and part.dtype in (np.int64, np.int32):
+                part = part.item()  # type: ignore[attr-defined]
+            else:  # of uint8, a mask without axes
+                part = np.asanyarray(seen(part)) if part.dtype == np.uint8 else seen(part)
         if isinstance(part, slice) and not goes_forward(part) and part.step <= 0:
             raise ValueError(f"step must be greater than zero, but is {part.step}. To reverse an axis, write  x.flip(0).")
         if isinstance(part, (list, tuple, range)):
