@@ -248,13 +248,16 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
     """The error for an op applied to a dtype that it does not support."""
     if name in ("sub", "neg") and "Bool" in dtypes:
         what = "Negation, the `-` operator, on a bool tensor"
-        fix = "convert it, like  x.int();  or, to invert a mask, use the `~` or `logical_not()` operator."
+        fix = (
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead. For numbers, convert "
+            "it: x.int()."
+        )
         if name == "sub":
             what = "Subtraction, the `-` operator, with a bool tensor"
         if dtypes == ["Bool", "Bool"]:
             what = "Subtraction, the `-` operator, with two bool tensors"
-            fix = "use the `^` or `logical_xor()` operator instead."
-        return DtypeError(f"{what} is not supported. To fix it, {fix}")
+            fix = "To fix it, use the `^` or `logical_xor()` operator instead."
+        return DtypeError(f"{what} is not supported. {fix}")
     if name in ("relu", "hardtanh") and "Bool" in dtypes:
         word = "Boolean" if name == "relu" else "Bool"
         return DtypeError(

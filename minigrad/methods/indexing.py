@@ -145,6 +145,8 @@ class Indexing(Arrangement):
             if where.ndim > 1:
                 raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {where.ndim} dims")
             where = where.tolist()
+        if not isinstance(where, (int, tuple, list)):
+            raise TypeError(f"tensor_split() received an invalid combination of arguments - got (Tensor, {named_type(where)}). To fix it, pass a number of pieces, or a tuple of indices.")
         if isinstance(where, int):
             if where <= 0:
                 raise RuntimeError(f"number of sections must be larger than 0, got {where}")

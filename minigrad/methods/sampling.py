@@ -98,7 +98,10 @@ class Sampling(ArrayMethods):
         if not as_bool(replacement, "replacement") and num_samples > w.shape[-1]:
             raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
         if not np.isfinite(w).all() or (w < 0).any():
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+            what = "probability tensor contains either `inf`, `nan` or element < 0"
+            if replacement and num_samples > 1:
+                what = f"invalid multinomial distribution (encountering probability entry {'< 0' if not (w >= 0).all() else '= infinity or NaN'})"
+            raise RuntimeError(what)
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:

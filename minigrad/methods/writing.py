@@ -268,7 +268,7 @@ class Writing(Indexing):
         >>> minigrad.zeros(3).masked_scatter(mask, minigrad.tensor([1.0, 2.0, 3.0]))
         tensor([1., 0., 2.])
         """
-        mask = mask_of("masked_scatter", mask)
+        mask = mask_of("masked_scatter_", mask)
         x: Any = self.expand(broadcast("masked_scatter", self.shape, mask.shape))
         if source.dtype != x.dtype:
             raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {x.dtype} and {source.dtype}")

@@ -158,6 +158,22 @@ def prepend(t, *shape):
 WORDS = {
     "Cannot pack empty tensors": lambda t: t.nn.utils.rnn.pack_padded_sequence(t.ones(0, 0), []),
     "stride should not be zero": lambda t: t.nn.functional.max_pool2d(t.ones(1, 4, 4), 2, 0),
+    "max_pool1d() stride must be greater than zero": lambda t: t.nn.functional.max_pool1d(
+        t.ones(1, 4, 4), 2, 0
+    ),
+    "max_pool1d() dilation must be greater": lambda t: t.nn.functional.max_pool1d(
+        t.ones(1, 4, 4), 2, dilation=0
+    ),
+    "lambda must be in range [0": lambda t: t.nn.functional.softshrink(t.ones(2), -0.5),
+    "instead": lambda t: -(t.ones(2) > 0),
+    "masked_scatter_ only supports boolean masks": lambda t: t.ones(2).masked_scatter(
+        t.ones(2), t.ones(2)
+    ),
+    "tensor_split() received an invalid combination": lambda t: t.ones(2).tensor_split("a"),
+    "encountering probability entry < 0": lambda t: t.tensor([1.0, -1.0]).multinomial(2, True),
+    "encountering probability entry = infinity or NaN": lambda t: t.tensor(
+        [1.0, float("inf")]
+    ).multinomial(2, True),
     "it may not change the dtype": lambda t: parametrize(t, lambda x: x.double()),
     "of the sequence with type": lambda t: parametrize(t, lambda x: (None, x)),
     "right_inverse must return a tensor": lambda t: parametrize(t, lambda x: (x, x), 2),

@@ -51,7 +51,9 @@ def _check_limits(min_val: float, max_val: float) -> None:
 def _check_shift(lambd: float) -> None:
     """Raise an error for a negative lambd of softshrink."""
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        raise RuntimeError(
+            f"lambda must be in range [0, the largest number of the input dtype], but found {lambd}."
+        )
 
 
 CHECKS = {ops.hardtanh: _check_limits, ops.softshrink: _check_shift}

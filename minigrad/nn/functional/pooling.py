@@ -161,6 +161,10 @@ def _pooling_settings(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got: {list(x_shape)}. Only the batch may be empty."
         )
+    if name == "max_pool1d":
+        for what, (n,) in (("kernel_size", size), ("stride", stride), ("dilation", dilation)):
+            if n <= 0:
+                raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {n}")
     if 0 in stride:
         raise RuntimeError(f"stride should not be zero, but got stride={list(stride)}")
     check_steps(kernel_size=size, stride=stride, dilation=dilation)
