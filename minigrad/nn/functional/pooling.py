@@ -145,6 +145,17 @@ def _windows(
     return _pooling_settings(name, axes, x.array.shape, size, stride, padding, dilation, ceil_mode)
 
 
+def _check_window(name: str, size: Sizes, stride: Sizes, dilation: Sizes) -> None:
+    """Raise an error unless all are positive, in PyTorch's words, which are others for max_pool1d."""
+    if name == "max_pool1d":
+        for what, (n,) in (("kernel_size", size), ("stride", stride), ("dilation", dilation)):
+            if n <= 0:
+                raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {n}")
+    if 0 in stride:
+        raise RuntimeError(f"stride should not be zero, but got stride={list(stride)}")
+    check_steps(kernel_size=size, stride=stride, dilation=dilation)
+
+
 @lru_cache(maxsize=256)
 def _pooling_settings(
     name: str, axes: int, x_shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -161,13 +172,7 @@ def _pooling_settings(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got: {list(x_shape)}. Only the batch may be empty."
         )
-    if name == "max_pool1d":
-        for what, (n,) in (("kernel_size", size), ("stride", stride), ("dilation", dilation)):
-            if n <= 0:
-                raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {n}")
-    if 0 in stride:
-        raise RuntimeError(f"stride should not be zero, but got stride={list(stride)}")
-    check_steps(kernel_size=size, stride=stride, dilation=dilation)
+    _check_window(name, size, stride, dilation)
     if min(padding) < 0:
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(p > k // 2 for p, k in zip(padding, size, strict=True)):
