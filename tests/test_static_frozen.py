@@ -456,6 +456,8 @@ def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
     assert fresh_gradients() == [False, False, True, True]
     net[0] = nn.Linear(1, 1)
     assert fresh_gradients() == [True] * 4 and step().item() == net[0].weight.item()
+    net[0].weight = nn.Parameter(minigrad.full((1, 1), 7.0))
+    assert fresh_gradients() == [True] * 4 and step().item() == 7.0
 
 
 def test_what_other_methods_change_is_not_noticed():

@@ -51,18 +51,17 @@ class PythonState:
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        variables, _ = _variables_around(
-            self.f
-        )  # not kept: they would keep alive what the function has stored
+        # Not kept: they would keep alive what the function has stored.
+        variables, _ = _variables_around(self.f)
         after = _values_of(variables)
         self._check_tensors(after, recorder)
         read = [v for v in self.variables if v.is_read(self.names)]
         values = {v.name: v.value for v in variables}
-        self.guard = Guard([v for v in read if _alike(v.value, values.get(v.name))])
+        same = [v for v in read if _alike(v.value, values.get(v.name))]
+        self.guard = Guard([*same, *_parameters_of(self.variables)])
         self.changed = next((name for name, x in after.items() if self._differs(name, x)), None)
-        now = _generators()[
-            -len(self.generators) :
-        ]  # the step may have been the first to load numpy.random
+        # The step may have been the first to load numpy.random, whose state comes first.
+        now = _generators()[-len(self.generators) :]
         if now != self.generators:
             raise ProgramError(
                 "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
@@ -130,28 +129,26 @@ class Guard:
     """
 
     def __init__(self, variables: Sequence[OutsideVariable]) -> None:
-        self.groups = [[v for v in variables if v.read is read] for read in (getitem, getattr)]
-        columns = [[list(c) for c in zip(*group, strict=True)] or [[]] * 4 for group in self.groups]
-        (
-            (_, self.values, self.places, self.keys, *_),
-            (_, self.contents, self.objects, self.names, *_),
-        ) = columns
+        self.variables = variables
+        found, had = ([v for v in variables if v.read is read] for read in (getitem, getattr))
+        self.places, self.objects = [v.place for v in found], [v.place for v in had]
+        self.keys, self.names = [v.key for v in found], [v.key for v in had]
+        self.values, self.contents = [v.value for v in found], [v.value for v in had]
         self.changed: str | None = None
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
         try:
-            now = [*map(getitem, self.places, self.keys)], [*map(getattr, self.objects, self.names)]
+            if all(map(is_, map(getitem, self.places, self.keys), self.values)) and (
+                not self.objects
+                or all(map(is_, map(getattr, self.objects, self.names), self.contents))
+            ):
+                return True
+            changed = (v for v in self.variables if not _alike(v.read(v.place, v.key), v.value))
+            self.changed = next((v.name for v in changed), None)
         except (LookupError, AttributeError, ValueError):  # one of them is gone
             return False
-        if all(map(is_, now[0], self.values)) and all(map(is_, now[1], self.contents)):
-            return True
-        for group, values in zip(self.groups, now, strict=True):
-            for v, x in zip(group, values, strict=True):
-                if not _alike(x, v.value):
-                    self.changed = v.name
-                    return False
-        return True
+        return self.changed is None
 
 
 CONTENT = "cell_contents"
@@ -279,7 +276,7 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
         return () if ours else _attributes(name, x, _plain_ones(x))
     own = _attributes(name, x, vars(x))
     if isinstance(x, Module):
-        children = [OutsideVariable(f"{name}.{k}", m, x._modules, k) for k, m in x._modules.items()]
+        children = [OutsideVariable(f"{name}.{k}", m, vars(x), k) for k, m in x._modules.items()]
         own = [v for v in own if _is_setting(v, ours)] + children
     elif ours:
         return ()
@@ -287,6 +284,14 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     return own + _attributes(
         name, x, {k: v for c in classes for k, v in _plain_ones(c).items() if k not in vars(x)}
     )
+
+
+def _parameters_of(variables: Iterable[OutsideVariable]) -> Iterator[OutsideVariable]:
+    """The parameters of the modules among the variables. A layer may get a new one, which the program must read."""
+    modules = {id(v.value): v for v in variables if isinstance(v.value, Module)}
+    for v in modules.values():
+        for k, parameter in v.value._parameters.items():
+            yield OutsideVariable(f"{v.name}.{k}", parameter, vars(v.value), k)
 
 
 def _attributes(name: str, x: object, values: Mapping[str, object]) -> list[OutsideVariable]:
