@@ -216,11 +216,9 @@ RIGHT = {
         (2.0, V),
         (-3.0, V),
     ),
-    "sampled twice": (
-        lambda n: minigrad.distributions.Gamma(n, 1e30).sample() * 0,
-        (V,),
-        (V[::-1],),
-    ),
+    # Their means; the standard deviations are below 2e-7, and 0.
+    "Gamma": (lambda n: minigrad.distributions.Gamma(n * 1e14, 1e14).sample(), (V,), (V[::-1],)),
+    "Binomial": (lambda n: minigrad.distributions.Binomial(n, T(1.0)).sample(), (V,), (V[::-1],)),
     "scatter_add": (
         lambda x, i: minigrad.zeros(5).scatter_add(0, i, x[:2]),
         (V, [0, 1]),
@@ -373,7 +371,11 @@ class Settings:
         self.beta, self.table, self.several = 0.5, {"beta": 0.5}, [0.5, 1.0]
 
 
-class Constants:
+class Defaults:
+    beta = 9.0
+
+
+class Constants(Defaults):
     beta = 0.5
 
 
@@ -458,6 +460,17 @@ def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
     assert fresh_gradients() == [True] * 4 and step().item() == net[0].weight.item()
     net[0].weight = nn.Parameter(minigrad.full((1, 1), 7.0))
     assert fresh_gradients() == [True] * 4 and step().item() == 7.0
+
+
+def test_the_number_of_a_class_counts_until_the_object_has_its_own():
+    own = Constants()
+    step = static.compile(lambda x: x * own.beta)
+
+    step(T(2.0))
+    before = step.programs
+    assert step(T(2.0)).item() == 1.0 and step.programs == before
+    own.beta = 0.25
+    assert step(T(2.0)).item() == 0.5
 
 
 def test_what_other_methods_change_is_not_noticed():

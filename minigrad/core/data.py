@@ -22,8 +22,7 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
     """
     array: Any
     if isinstance(data, make.Tensor):
-        modes.tell("read", data)
-        array = np.array(data.array)
+        array = np.array(modes.read_values(data))
     elif isinstance(data, (np.ndarray, np.generic)):
         # While a program is being recorded, keep traced arrays: see static/slots.py.
         array = data if hasattr(data, "slot") else usable(np.asarray(data))

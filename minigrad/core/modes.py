@@ -336,6 +336,13 @@ def seen(x: Any) -> Any:
     return getattr(x, "array", x) if traced is None else traced
 
 
+def read_values(x: Any) -> Any:
+    """The array of a tensor, for Python code that uses its values. Tells the observer, if there is one."""
+    if unusual > light:
+        tell("read", x)
+    return x.array
+
+
 def cannot_record(what: str) -> None:
     """Tell the observer that something runs in the backward pass that is not made of operations.
 

@@ -50,7 +50,7 @@ class Outside(ArrayMethods):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar: its shape "
                 f"is {self.array.shape}. Select one entry, or reduce it first (sum, mean)."
             )
-        return _read(self).item()
+        return modes.read_values(self).item()
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; for a 0-d tensor, the number.
@@ -58,7 +58,7 @@ class Outside(ArrayMethods):
         >>> minigrad.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return _read(self).tolist()
+        return modes.read_values(self).tolist()
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
@@ -66,7 +66,7 @@ class Outside(ArrayMethods):
                 f"Boolean value of Tensor with {'no values' if not self.array.size else 'more than one value'} "
                 f"is ambiguous: its shape is {self.array.shape}. To fix it, use .all() or .any()."
             )
-        return bool(_read(self))
+        return bool(modes.read_values(self))
 
     def __float__(self) -> float:
         warn_of_gradient(self)
@@ -85,7 +85,7 @@ class Outside(ArrayMethods):
                 "only one element tensors can be converted to Python scalars, but this one has the shape "
                 f"{self.array.shape}. To fix it, pick an entry, or write tolist() for all of them."
             )
-        return _read(self).item()
+        return modes.read_values(self).item()
 
     def _real_scalar(self) -> Any:
         """The single entry. A complex number must have no imaginary part."""
@@ -207,12 +207,5 @@ def shared_with_numpy(x: Any, although_recorded: bool) -> Array:
             "NumPy's operations are not recorded, so no gradient would flow back through them. "
             "To fix it, write  x.detach().numpy()  if you need only the values."
         )
-    _read(x)
+    modes.read_values(x)
     return x.memory()
-
-
-def _read(x: Any) -> Any:
-    """The array of x. Tells an observer that Python code uses the values."""
-    if modes.unusual > modes.light:
-        modes.tell("read", x)
-    return x.array

@@ -559,10 +559,9 @@ class Base:
 
     def _new(self, value: complex, shape: Shape, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
         check_device(device)
-        d = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         if hasattr(value, "item") and getattr(value, "node", None) is None:
             value = value.item()
-        array = zeros_of(shape, d)
+        array = zeros_of(shape, self.dtype if dtype is None else dtypes.as_dtype(dtype))
         if value != 0 or isinstance(value, builtins.float):  # -0.0 is not the zero that it has
             array.fill(dtypes.exact_number(value, array.dtype))
         z = self._constant(array)

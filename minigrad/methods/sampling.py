@@ -16,7 +16,7 @@ from minigrad.core.shapes import Array, as_bool
 from minigrad.methods import ArrayMethods
 from minigrad.methods.arguments import check_methods
 from minigrad.methods.base import overwritten
-from minigrad.ops.composites import sampled
+from minigrad.ops.composites import sampled, searched
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
 
@@ -98,10 +98,10 @@ class Sampling(ArrayMethods):
         if not as_bool(replacement, "replacement") and num_samples > w.shape[-1]:
             raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
         if not np.isfinite(w).all() or (w < 0).any():
-            what = "probability tensor contains either `inf`, `nan` or element < 0"
-            if replacement and num_samples > 1:
-                what = f"invalid multinomial distribution (encountering probability entry {'< 0' if not (w >= 0).all() else '= infinity or NaN'})"
-            raise RuntimeError(what)
+            if not replacement or num_samples == 1:
+                raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+            bad = "= infinity or NaN" if (w >= 0).all() else "< 0"
+            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {bad})")
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
@@ -111,9 +111,7 @@ class Sampling(ArrayMethods):
         cumulative = np.cumsum(weights, -1, dtype=w.dtype)
         cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
         at = kernels.uniform((len(cumulative), num_samples), np.dtype(np.float64), 0, 1, generator)
-        found = [np.searchsorted(cumulative[k], at[k]) for k in range(len(at))]
-        z = np.stack(found) if found else np.empty(0)  # empty: there are no rows
-        return make.wrap(z.reshape((*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+        return make.wrap(searched(cumulative, at).reshape((*w.shape[:-1], num_samples)))
 
     def random_(self, low: int | None = None, to: int | EllipsisType | None = ..., *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.

@@ -6,7 +6,7 @@ Sorting and similar functions use the values to choose entries, and then take th
 Here x is a Tensor (or a Slot) with at least one axis, and `axis` is not negative.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -234,9 +234,14 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
     if rows.ndim == 1:
         z = np.asanyarray(np.searchsorted(rows, values, side))
     else:
-        found = [np.searchsorted(rows[row], values[row], side) for row in np.ndindex(values.shape[:-1])]
-        z = np.stack(found).reshape(values.shape) if found else np.zeros(values.shape, np.int64)
+        z = searched(rows, values, side)
     return x._constant(z.astype(np.int32) if out_int32 else z)
+
+
+def searched(rows: Any, values: Any, side: Literal["left", "right"] = "left") -> Any:
+    """np.searchsorted of each row of values in the row of `rows` with the same number."""
+    found = [np.searchsorted(rows[at], values[at], side) for at in np.ndindex(values.shape[:-1])]
+    return np.stack(found).reshape(values.shape) if found else np.zeros(values.shape, np.int64)
 
 
 def contraction(equation: str, *xs: Any) -> Any:

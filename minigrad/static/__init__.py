@@ -16,6 +16,7 @@ The modules are those of a small compiler:
     step_recorder   records backward() and writes to memory outside of the program, too
     optimizer_steps the steps of optimizers as instructions
     python_state    refuses what a step does in Python and a program would not do again
+    guards          notice that something which a step reads in Python has changed
     training_step   compile: a whole training step as one program
     view            shows a program in the inspector
 

@@ -60,7 +60,7 @@ ndarray, tensor = np.ndarray, make.Tensor
 node_of = attrgetter("node")
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
 NESTED = {tuple, list, dict, str, type(None)}
-OFTEN = 8
+OFTEN = 8  # PyTorch's limit of recompilations, too
 STALE = object()  # returned by a replay if the step must be recorded again
 _one_at_a_time = threading.RLock()
 
@@ -99,11 +99,15 @@ class Compiled:
 
     def _warn_if_often(self, stale: "Replay") -> None:
         """Say once what makes the function be recorded again and again, which takes much longer than a replay."""
-        self.times_stale += stale.guard.changed is not None
-        if self.times_stale == OFTEN and stale.guard.changed is not None:
+        changed = stale.guard.changed
+        if changed is None:
+            return
+        self.times_stale += 1
+        if self.times_stale == OFTEN:
+            name = getattr(self.f, "__name__", "the function")
             warn_user(
-                f"static.compile has recorded {getattr(self.f, '__name__', 'the function')} {OFTEN + 1} times, because "
-                f"{stale.guard.changed} has changed between the calls. To fix it, make it an argument of the function."
+                f"static.compile has recorded {name} {OFTEN + 1} times, because {changed} has changed between the "
+                "calls. To fix it, make it an argument of the function."
             )
 
     def _replay_for(
