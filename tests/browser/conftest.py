@@ -215,7 +215,13 @@ def browser():
             pytest.fail("no Chromium: apt-get install -y chromium-headless-shell")
         pytest.skip("no Chromium on this machine")
     with sync_api.sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=path, headless=True, args=CHROMIUM_ARGS)
+        # Scrollbars take room, as on Windows and Linux.
+        chromium = p.chromium.launch(
+            executable_path=path,
+            headless=True,
+            args=CHROMIUM_ARGS,
+            ignore_default_args=["--hide-scrollbars"],
+        )
         yield chromium
         chromium.close()
 

@@ -188,6 +188,9 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
   resized() {
     if (!this.graph?.view) return;
     this.arrange();
+    const { offsetWidth, offsetHeight } = this.graph.box, room = `${offsetWidth} ${offsetHeight}`;
+    if (room === this.room) return; // a scrollbar has appeared inside it, for example because of a zoom by hand
+    this.room = room;
     if (this.selected) this.graph.show(this.selected);
     else this.graph.follow();
     this.followLine();
@@ -226,6 +229,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
     this.refresh();
     this.graph.box.scrollTop = this.graph.box.scrollLeft = 0;
     if (focus) this.graph.focus(from.group && this.graph.boxes.has(from.group) ? from.group : [...this.graph.boxes.keys()][0]);
+    else this.graph.follow();
   }
   up() {
     const group = this.graph.view.group && this.tape.group.get(this.graph.view.group);
