@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from minigrad.jupyter.strip import StripError, strip_file, strip_notebook
 from minigrad.tape.render import bitmap, draw, style
-from minigrad.tape.render.shapes import Line, Picture, Rect
+from minigrad.tape.render.shapes import Picture, Rect, polygons
 from tests import tape_cases as cases
 from tests.command import minigrad
 
@@ -133,7 +133,7 @@ def test_each_stored_picture_is_there_as_png_too(path):
 
 @pytest.fixture
 def picture():
-    square = Line((0, 0), (((20, 0),), ((20, 20),), ((0, 20),)), "none", fill="#D55E00")
+    square = polygons([((0, 0), (20, 0), (20, 20), (0, 20))], "#D55E00")
     return Picture(40, 20, [Rect(0, 0, 40, 20, "#FFFFFF"), square])
 
 

@@ -15,7 +15,7 @@ from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
 from minigrad.tape.render import boxes, draw, page, style, text
-from minigrad.tape.render.shapes import Group, Line
+from minigrad.tape.render.shapes import Group, Lines
 from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import Snapshot
 from minigrad.utils.checkpoint import checkpoint
@@ -899,8 +899,8 @@ def test_every_ink_of_the_inspector_stands_out_on_every_ground():
 
 def points_of(line):
     """Points along a line of a picture, a pixel or two apart."""
-    start, found = line.start, []
-    for piece in line.pieces:
+    ((start, pieces),), found = line.parts, []
+    for piece in pieces:
         corners = [start, *piece] if len(piece) == 3 else [start, start, piece[0], piece[0]]
         (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners
         for t in (k / 60 for k in range(61)):
@@ -915,7 +915,7 @@ def test_an_arrow_and_the_gradients_beside_it_never_meet(case):
     for group in draw.picture(case().shown()).scene:
         if not isinstance(group, Group) or "-r" not in group.id:
             continue
-        lines = [item for item in group.items if isinstance(item, Line)]
+        lines = [item for item in group.items if isinstance(item, Lines) and item.stroke != "none"]
         down = [line for line in lines if line.stroke == style.FORWARD]
         for back in (line for line in lines if line.stroke != style.FORWARD):
             for line in down:

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.render.shapes import (
-    Group,
-    Item,
-    Line,
-    Picture,
-    Rect,
-    Shape,
-    Strokes,
-    Tiles,
-    Words,
-)
+from minigrad.tape.render.shapes import Group, Item, Picture, Rect, Words
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges
@@ -91,10 +81,6 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
-    if isinstance(item, Strokes | Tiles):
-        for part in _parts(item):
-            _plot(renderer, height, part, opacity)
-        return
     unit = renderer.points_to_pixels(1.0)
     gc = renderer.new_gc()
     gc.set_alpha(opacity)
@@ -105,16 +91,14 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
         radius = min(item.radius, item.height / 2, item.width / 2)
         box = BoxStyle.Round(0, radius) if radius else BoxStyle.Square(0)
         path = box(item.x, item.y, item.width, item.height, 1)
-    elif isinstance(item, Line):
-        points, codes = [item.start], [Path.MOVETO]
-        for piece in item.pieces:
-            points += piece
-            codes += [Path.LINETO] if len(piece) == 1 else [Path.CURVE4] * 3
-        path = Path(points, codes)
-    elif isinstance(item, Shape):
-        path = Path([*item.points, item.points[0]], closed=True)
     else:
-        path = Path.circle((item.x, item.y), item.radius)
+        points, codes = [], []
+        for start, pieces in item.parts:
+            points += [start, *(point for piece in pieces for point in piece)]
+            codes.append(Path.MOVETO)
+            for piece in pieces:
+                codes += [Path.LINETO] if len(piece) == 1 else [Path.CURVE4] * 3
+        path = Path(points, codes)
     stroke, fill = _color(item.stroke), _color(item.fill)
     gc.set_joinstyle("miter")
     gc.set_foreground(stroke or "black")
@@ -123,13 +107,6 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
         gc.set_dashes(0, [float(d) for d in item.dash.split()])
     upright = Affine2D().scale(unit, -unit).translate(0, height * unit)
     renderer.draw_path(gc, path, upright, fill and (*fill, opacity))
-
-
-def _parts(item: Strokes | Tiles) -> list[Item]:
-    """The single lines or rectangles."""
-    if isinstance(item, Tiles):
-        return [Rect(*place, item.fill) for place in item.places]
-    return [Line(start, ((end,),), item.stroke, 1.0) for start, end in item.lines]
 
 
 def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> None:

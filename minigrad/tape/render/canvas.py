@@ -3,7 +3,7 @@
 Data flows down along an arrow, and gradients flow up next to it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count, pairwise, takewhile
 
 from minigrad.tape import document as doc
@@ -12,7 +12,7 @@ from minigrad.tape.render import style
 from minigrad.tape.render.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
 from minigrad.tape.render.labels import APART, LINE
 from minigrad.tape.render.layout import sideways
-from minigrad.tape.render.shapes import Group, Item, Line, Point, Rect, Shape, Strokes, Tiles, Words
+from minigrad.tape.render.shapes import Group, Item, Lines, Point, Rect, Words, polygons, straight
 from minigrad.tape.render.style import text_width
 from minigrad.tape.render.thumbnail import LEVELS, picture_size
 
@@ -72,9 +72,9 @@ class Canvas:
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
         if key in self.state.freed:
             top = sizes.chips_at(node)
-            items.append(hatching(x, y + top, w, h - top - 2, "#C9CED4"))
+            items.append(hatching(x, y + top, w, h - top - 2))
         between = "" if wanted or not leaf else "6 4"
-        items.append(Line((x, band), (((x + w, band),),), border, 1.0, between))
+        items.append(straight([((x, band), (x + w, band))], border, dash=between))
         items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
         if node.stop:
             items.append(Rect(x + 4, y - 3, w - 8, 6, style.INK))
@@ -113,11 +113,11 @@ class Canvas:
             return
         wide, tall = picture_size(shown)
         if shown.cells:
-            yield from drawn_heat_map((x, y, wide, tall), shown.cells, style.HEAT, style.INK)
+            yield from drawn_heat_map((x, y, wide, tall), shown.cells)
             yield Rect(x, y, wide, tall, "none", style.LINE)
         elif shown.bars:
-            yield Shape(_silhouette(shown.bars, x, y, wide, tall), style.LEAF)
-            yield Line((x, y + tall), (((x + wide, y + tall),),), style.LINE, 1.0)
+            yield polygons([_silhouette(shown.bars, x, y, wide, tall)], style.LEAF)
+            yield straight([((x, y + tall), (x + wide, y + tall))], style.LINE)
         for k, line in enumerate(shown.lines):
             yield Words(x + (wide and wide + 7), y + 9.5 + 14 * k, clean(line), LABEL)
 
@@ -267,7 +267,7 @@ def leaning(
     start: float = 0,
     end: float = 0,
     side: int = 0,
-) -> Line:
+) -> Lines:
     """A line along a route: sideways between two layers, straight down within a layer.
 
     knees        the height of the sideways part in each gap between two layers
@@ -284,40 +284,37 @@ def leaning(
         else:
             middle = knees[k // 2] + (-side if stop[0] > begin[0] else side) * LEAN
             pieces += sideways(begin, stop, middle)
-    return Line(points[0], tuple(pieces), stroke, thick, dash)
+    return Lines(((points[0], tuple(pieces)),), stroke, thick, dash)
 
 
-def arrow_head(tip: Point, fill: str, back: float = 9.0, half: float = 4.5) -> Shape:
+def arrow_head(tip: Point, fill: str, back: float = 9.0, half: float = 4.5) -> Lines:
     """The head of an arrow that points down, or up if `back` is negative."""
     x, y = tip
-    return Shape((tip, (x - half, y - back), (x + half, y - back)), fill)
+    return polygons([(tip, (x - half, y - back), (x + half, y - back))], fill)
 
 
-def hatching(x: float, y: float, width: float, height: float, stroke: str) -> Strokes:
+def hatching(x: float, y: float, width: float, height: float) -> Lines:
     """Slanted lines over a part of a box, from the bottom of the part to its top."""
     starts = takewhile(lambda at: at + height / 2 < x + width - 4, count(x + 6, 9))
-    return Strokes(tuple(((at, y + height), (at + height / 2, y)) for at in starts), stroke)
+    return straight((((at, y + height), (at + height / 2, y)) for at in starts), "#C9CED4")
 
 
-def drawn_heat_map(
-    place: tuple[float, float, float, float],
-    rows: Sequence[str],
-    colors: Mapping[str, str],
-    ink: str,
-) -> list[Item]:
-    """A heat map: a text for each row, with a character for each cell.
+def drawn_heat_map(place: tuple[float, float, float, float], rows: Sequence[str]) -> Iterator[Item]:
+    """A heat map: a text for each row, with a character for each cell (style.HEAT).
 
-    place     the position of the upper left corner, the width and the height
-    colors    the colors of the characters; other cells are white with a slanted line
+    place    the position of the upper left corner, the width and the height
+
+    A cell with another character is white with a slanted line.
     """
     x, y, width, height = place
     across = [round(x + width * k / len(rows[0]), 1) for k in range(len(rows[0]) + 1)]
     down = [round(y + height * k / len(rows), 1) for k in range(len(rows) + 1)]
-    tiles: dict[str, list[tuple[float, float, float, float]]] = {}
+    cells: dict[str, list[tuple[Point, ...]]] = {}  # by color: their corners
     for row, (top, bottom) in zip(rows, pairwise(down), strict=True):
         for character, (left, right) in zip(row, pairwise(across), strict=True):
-            tile = (left, top, right - left, bottom - top)
-            tiles.setdefault(colors.get(character, ""), []).append(tile)
-    items: list[Item] = [Tiles(tuple(at), color or "#FFFFFF") for color, at in tiles.items()]
-    slanted = tuple(((x, y + h), (x + w, y)) for x, y, w, h in tiles.get("", ()))
-    return [*items, Strokes(slanted, ink)] if slanted else items
+            corners = ((left, top), (right, top), (right, bottom), (left, bottom))
+            cells.setdefault(style.HEAT.get(character, ""), []).append(corners)
+    for color, own in cells.items():
+        yield polygons(own, color or "#FFFFFF")
+    if "" in cells:
+        yield straight(((corners[3], corners[1]) for corners in cells[""]), style.INK)

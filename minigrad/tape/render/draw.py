@@ -29,7 +29,17 @@ from minigrad.tape.names import count_of, short
 from minigrad.tape.render import style
 from minigrad.tape.render.boxes import TOP, Sizes
 from minigrad.tape.render.canvas import Canvas, drawn_heat_map, hatching
-from minigrad.tape.render.shapes import Disc, Group, Item, Line, Picture, Rect, Scene, Shape, Words
+from minigrad.tape.render.shapes import (
+    Group,
+    Item,
+    Lines,
+    Picture,
+    Rect,
+    Scene,
+    Words,
+    polygons,
+    straight,
+)
 from minigrad.tape.render.style import text_width
 from minigrad.tape.state import TapeState
 
@@ -164,7 +174,7 @@ def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterat
     yield Words(x, dy - 16, short(column.title, 80), 13, bold=True)
     if column.x > 0:
         left = x - column.gap / 2
-        yield Line((left, dy - 28), (((left, dy + height),),), style.FAINT, 1.0, "2 6")
+        yield straight([((left, dy - 28), (left, dy + height))], style.FAINT, dash="2 6")
 
 
 def _culprit(canvas: Canvas) -> list[Item]:
@@ -188,8 +198,8 @@ def _culprit(canvas: Canvas) -> list[Item]:
     left, base = (end[0] - 4, y1 - 22) if right else (end[0] - wide, y1 - 8)  # above the writing op
     plate = Rect(left - 2, base - 10, wide + 4, 13, "#FFFFFF")
     return [
-        Line(start, (curve,), style.ERROR, 2.0, "2 3"),
-        Shape(tips, style.ERROR),
+        Lines(((start, (curve,)),), style.ERROR, 2.0, "2 3"),
+        polygons([tips], style.ERROR),
         plate,  # the text may lie on an arrow
         Words(left, base, label, 11, style.ERROR, True),
     ]
@@ -288,19 +298,19 @@ def _sign(sign: str, x: float, y: float) -> Iterator[Item]:
     if sign in _BOX_SIGNS:
         yield Rect(x + 2, y - 8, 28, 16, *_BOX_SIGNS[sign])
         if sign == "freed":
-            yield hatching(x, y - 6, 30, 12, "#C9CED4")
+            yield hatching(x, y - 6, 30, 12)
     elif sign in ("forward", "inplace"):
-        for shift in (-2.2, 2.2) if sign == "inplace" else (0.0,):
-            yield Line((x, y + shift), (((x + 22, y + shift),),), style.FORWARD, 1.8)
-        yield Shape(((x + 31, y), (x + 22, y - 4.5), (x + 22, y + 4.5)), style.FORWARD)
+        heights = (y - 2.2, y + 2.2) if sign == "inplace" else (y,)
+        yield straight((((x, at), (x + 22, at)) for at in heights), style.FORWARD, 1.8)
+        yield polygons([((x + 31, y), (x + 22, y - 4.5), (x + 22, y + 4.5))], style.FORWARD)
     elif sign == "backward":
-        yield Line((x + 9, y), (((x + 31, y),),), style.BACKWARD_INK, 1.8, "5 4")
-        yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), style.BACKWARD_INK)
+        yield straight([((x + 9, y), (x + 31, y))], style.BACKWARD_INK, 1.8, "5 4")
+        yield polygons([((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5))], style.BACKWARD_INK)
     elif sign == "heat":
-        yield from drawn_heat_map((x + 2, y - 8, 28, 16), ["ID049"], style.HEAT, style.INK)
+        yield from drawn_heat_map((x + 2, y - 8, 28, 16), ["ID049"])
         yield Rect(x + 2, y - 8, 28, 16, "none", style.LINE)
     elif sign == "stop":
         yield Rect(x + 2, y - 3, 28, 6, style.INK)
     else:
-        yield Disc(x + 16, y, 9, style.BACKWARD_INK)
+        yield Rect(x + 7, y - 9, 18, 18, style.BACKWARD_INK, radius=9)
         yield Words(x + 16, y + 4, "1", 11, "#FFFFFF", True, False, "middle")

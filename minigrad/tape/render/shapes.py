@@ -4,7 +4,7 @@ A picture is first drawn as a list of shapes, the scene, so that the SVG and the
 are always the same. All text from the user's code passes through `esc` before it goes into SVG.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
@@ -32,39 +32,18 @@ class Rect:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A path from a start point; each piece is one point, or the three points of a cubic Bézier curve."""
+class Lines:
+    """Lines of one color, each from a start point; or, if they are filled, the outlines of areas.
 
-    start: Point
-    pieces: tuple[tuple[Point, ...], ...]
-    stroke: str
-    thick: float = 1.6
+    parts    the start point and the pieces of each line: a piece is one point, or the three points of a
+             cubic Bézier curve
+    """
+
+    parts: tuple[tuple[Point, tuple[tuple[Point, ...], ...]], ...]
+    stroke: str = "none"
+    thick: float = 1.0
     dash: str = ""
     fill: str = "none"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A polygon."""
-
-    points: tuple[Point, ...]
-    fill: str
-    stroke: str = "none"
-    thick: float = 1.0
-    dash: str = ""
-
-
-@dataclass(frozen=True)
-class Disc:
-    """A circle; x and y are its center."""
-
-    x: float
-    y: float
-    radius: float
-    fill: str
-    stroke: str = "none"
-    thick: float = 1.0
-    dash: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,22 +61,6 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Strokes:
-    """Separate straight lines, each from one point to another."""
-
-    lines: tuple[tuple[Point, Point], ...]
-    stroke: str
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """Rectangles of one color, as (x, y, width, height)."""
-
-    places: tuple[tuple[float, float, float, float], ...]
-    fill: str
-
-
-@dataclass(frozen=True)
 class Group:
     """Shapes that belong together: one node or one edge, with a title for screen readers."""
 
@@ -107,8 +70,20 @@ class Group:
     opacity: float = 1.0
 
 
-Item = Rect | Line | Shape | Disc | Words | Strokes | Tiles
+Item = Rect | Lines | Words
 Scene = list[Group | Item]
+
+
+def straight(
+    ends: Iterable[tuple[Point, Point]], stroke: str, thick: float = 1.0, dash: str = ""
+) -> Lines:
+    """Straight lines, each from one point to another."""
+    return Lines(tuple((start, ((end,),)) for start, end in ends), stroke, thick, dash)
+
+
+def polygons(corners: Iterable[Sequence[Point]], fill: str) -> Lines:
+    """Polygons of one color, each given by its corners."""
+    return Lines(tuple((c[0], tuple((p,) for p in (*c[1:], c[0]))) for c in corners), fill=fill)
 
 
 def esc(text: object) -> str:
@@ -169,25 +144,9 @@ def _svg_item(item: Item) -> str:
             look = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             look |= {"fill": item.fill, "rx": item.radius or None}
             return _element("rect", look | _stroke(item))
-        case Disc():
-            look = {"cx": item.x, "cy": item.y, "r": item.radius, "fill": item.fill}
-            return _element("circle", look | _stroke(item))
-        case Shape():
-            points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
-            return _element("polygon", {"points": points, "fill": item.fill} | _stroke(item))
-        case Line():
-            path = f"M{_n(item.start[0])} {_n(item.start[1])}"
-            for piece in item.pieces:
-                path += "L" if len(piece) == 1 else "C"
-                path += " ".join(f"{_n(x)} {_n(y)}" for x, y in piece)
+        case Lines():
+            path = "".join(map(_path, item.parts))
             return _element("path", {"d": path, "fill": item.fill} | _stroke(item))
-        case Strokes():
-            path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines)
-            return _element("path", {"d": path, "stroke": item.stroke})
-        case Tiles():
-            places = [map(_n, place) for place in item.places]
-            path = "".join(f"M{x} {y}h{w}v{h}h-{w}z" for x, y, w, h in places)
-            return _element("path", {"d": path, "fill": item.fill})
         case Words():
             look = {"x": item.x, "y": item.y, "font-size": item.size, "fill": item.fill}
             look |= {"font-family": MONO if item.mono else None}
@@ -196,7 +155,23 @@ def _svg_item(item: Item) -> str:
             return _element("text", look, esc(item.text))
 
 
-def _stroke(item: Rect | Line | Shape | Disc) -> dict[str, str | float | None]:
+def _path(part: tuple[Point, Sequence[Sequence[Point]]]) -> str:
+    """A line in SVG's path language: "M0 0h20v5L0 0"."""
+    (x, y), pieces = part
+    path = f"M{_n(x)} {_n(y)}"
+    for piece in pieces:
+        before, (x, y) = (x, y), piece[-1]
+        if len(piece) == 1 and y == before[1]:
+            path += f"h{_n(x - before[0])}"
+        elif len(piece) == 1 and x == before[0]:
+            path += f"v{_n(y - before[1])}"
+        else:
+            path += "L" if len(piece) == 1 else "C"
+            path += " ".join(f"{_n(u)} {_n(v)}" for u, v in piece)
+    return path
+
+
+def _stroke(item: Rect | Lines) -> dict[str, str | float | None]:
     if item.stroke == "none":
         return {}
     dash = item.dash or None
