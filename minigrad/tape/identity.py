@@ -27,7 +27,7 @@ from minigrad.tape.events import (
     WrittenTensor,
 )
 from minigrad.tape.names import has_values, tensors_in
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Snapshot, maybe
 
 # ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
 # ("update", update, 0)
@@ -100,6 +100,11 @@ class Tensors(ABC):
     @abstractmethod
     def version_of(self, tensor: Any) -> int:
         """How often a tensor was written to."""
+
+    @staticmethod
+    @abstractmethod
+    def gradient(tensor: Any) -> Snapshot | None:
+        """A snapshot of the tensor's `.grad`."""
 
     @abstractmethod
     def version(self, tensor: Any, number: int) -> TensorVersion:
@@ -245,6 +250,11 @@ class Identities(Tensors):
     def memory_of(tensor: Tensor) -> int:
         """The id of its array: a tensor and its `.data` have the same."""
         return id(tensor.array)
+
+    @staticmethod
+    def gradient(tensor: Tensor) -> Snapshot | None:
+        """A snapshot of the tensor's `.grad`."""
+        return maybe(tensor.grad)
 
     def number(self, tensor: Tensor) -> int:
         """The tensor's number in this recording; assigned on first sight."""

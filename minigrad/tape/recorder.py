@@ -34,9 +34,8 @@ from minigrad.core.tensor import Tensor
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
 from minigrad.tape.events import Backward, Entry, HookRan, NodeRun, Update, WrittenTensor
 from minigrad.tape.forward_half import ForwardHalf, counters
+from minigrad.tape.identity import Tensors
 from minigrad.tape.snapshot import Snapshot, maybe
-
-Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
 
 
 class Recorder(ForwardHalf):
@@ -163,8 +162,12 @@ class Recorder(ForwardHalf):
     # ---- updates -------------------------------------------------------------------
 
     @contextmanager
-    def updating(self, what: UpdateKind, owner: Any) -> Iterator[None]:
-        """Within this block, `owner` clears gradients, writes to parameters, or sets rates."""
+    def updating(self, what: UpdateKind, owner: Any, own: Tensors | None = None) -> Iterator[None]:
+        """Within this block, `owner` clears gradients, writes to parameters, or sets rates.
+
+        own    the tensors of its engine; by default minigrad's
+        """
+        own = own or self
         if what in self._updating or getattr(owner, "_is_initial", False):
             yield  # part of an update that is recorded as a whole
             return
@@ -172,32 +175,25 @@ class Recorder(ForwardHalf):
         name = self.name_of_owner(owner)
         update = Update(what, name, type(owner).__name__, user_line())
         tensors = _tensors_of(owner) if what != "schedule" else []
-        before = [(t, self.version_of(t), maybe(t.grad)) for t in tensors]
+        before = [(t, own.version_of(t), own.gradient(t)) for t in tensors]
         for tensor, _, g in before if what == "step" else ():
-            if g is not None and (key := self.number(tensor)) not in self._latest:
-                self._add_leaf(tensor, key)
+            if g is not None and (key := own.number(tensor)) not in own._latest:
+                own._add_leaf(tensor, key)
         rates = _rates(owner)
         try:
             yield
         finally:
             self._updating.remove(what)
         update.rates = [*zip(rates, _rates(owner), strict=False)]
-        self._add_update(update, before)
-
-    def _add_update(self, update: Update, before: Before) -> None:
         for tensor, version, g in before:
-            if update.kind == "step" and self.version_of(tensor) != version:
-                update.written.append(self.written(tensor, version, g, update))
-            elif update.kind == "zero_grad" and g is not None:
-                known = self.known(tensor)
-                entry = None if known is None else self._latest.get(known, (None, 0))[0]
+            if what == "step" and own.version_of(tensor) != version:
+                update.written.append(own.written(tensor, version, g, update))
+            elif what == "zero_grad" and g is not None:
+                known = own.known(tensor)
+                entry = None if known is None else own._latest.get(known, (None, 0))[0]
                 update.written.append(WrittenTensor(entry, None, g))
                 if entry is not None:
-                    self._grads[entry] = maybe(tensor.grad)
-        self.add_update(update)
-
-    def add_update(self, update: Update) -> None:
-        """Append an update that has ended."""
+                    self._grads[entry] = own.gradient(tensor)
         update.reached = len(self.entries)
         self.events.append(("update", len(self.updates), 0))
         self.updates.append(update)

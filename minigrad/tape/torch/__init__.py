@@ -55,7 +55,8 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
-        clearing, unseen = operations.clearing, lambda _: operations.unseen()
+        unseen = lambda _: operations.unseen()
+        clearing, scheduling = (partial(operations.updating, k) for k in ("zero_grad", "schedule"))
         methods: list[tuple[type, str, Block]] = [
             (optimizers.Optimizer, "zero_grad", clearing),
             (torch.nn.Module, "zero_grad", clearing),
@@ -65,7 +66,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             (dataloader._BaseDataLoaderIter, "__next__", unseen),
             (torch.Tensor, "__deepcopy__", unseen),  # a copy is a leaf, too
             (torch.nn.Parameter, "__deepcopy__", unseen),
-            *((kind, "step", operations.scheduling) for kind in schedulers()),
+            *((kind, "step", scheduling) for kind in schedulers()),
         ]
         for owner, name, block in methods:
             method = getattr(owner, name)

@@ -20,20 +20,19 @@ import torch
 from torch._C._dynamo import eval_frame
 from torch.utils import _python_dispatch as dispatcher
 
-from minigrad.core.errors import is_ours, user_line
+from minigrad.core.errors import is_ours
 from minigrad.core.op import REGISTRY, Op, as_in_pytorch
 from minigrad.tape.document import UpdateKind
-from minigrad.tape.events import Entry, Input, OpCall, TorchCall, Update, WrittenTensor, result_of
+from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
-from minigrad.tape.snapshot import Snapshot, name_of
+from minigrad.tape.snapshot import name_of
 from minigrad.tape.torch.tensors import TorchTensors
-from minigrad.tape.torch.values import snapshot, version_of
+from minigrad.tape.torch.values import version_of
 
 NOT_SHOWN = (
     "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
 )  # fmt: skip
-Before = list[tuple[torch.Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
 OPERANDS = ("self", "other", "exponent")  # a number with this name is an operand, not a setting
 
 
@@ -79,7 +78,7 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.seen, self.recorder = seen, seen.recorder
         self.hidden = 0  # nesting depth of operations that are drawn as one box
-        self.stepping: list[tuple[Update, Before]] = []  # optimizers' steps
+        self.stepping: list[AbstractContextManager[None]] = []  # optimizers' steps
         self.failed: tuple[BaseException, Entry] | None = None
         self._pending: Pending | None = None
         self._calls: list[AbstractContextManager[None]] = []
@@ -256,55 +255,25 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             self._calls.pop().__exit__(None, None, None)
 
     @contextmanager
-    def clearing(self, owner: torch.optim.Optimizer | torch.nn.Module) -> Iterator[None]:
-        """Within this block, an optimizer or a module clears gradients, which is recorded as one update."""
+    def updating(self, what: UpdateKind, owner: Any) -> Iterator[None]:
+        """Within this block, `owner` clears gradients or sets learning rates, recorded as one update."""
         self.flush()
-        if isinstance(owner, torch.optim.Optimizer):
-            tensors = [p for group in owner.param_groups for p in group["params"]]
-        else:
-            tensors = [*owner.parameters()]
-        update = self._update("zero_grad", owner)
-        with self.unseen():
-            for p in tensors:
-                if p.grad is not None:
-                    known = self.seen.known(p)
-                    entry = None if known is None else self.seen._latest.get(known, (None, 0))[0]
-                    update.written.append(WrittenTensor(entry, None, snapshot(p.grad)))
+        with self.unseen(), self.recorder.updating(what, owner, self.seen):
             yield
-        self.recorder.add_update(update)
-
-    @contextmanager
-    def scheduling(self, scheduler: torch.optim.lr_scheduler.LRScheduler) -> Iterator[None]:
-        """Within this block, a scheduler sets learning rates, which is recorded as one update."""
-        self.flush()
-        with self.recorder.updating("schedule", scheduler), self.unseen():
-            yield
-
-    def _update(self, what: UpdateKind, owner: Any) -> Update:
-        name = self.recorder.name_of_owner(owner)
-        return Update(what, name, type(owner).__name__, user_line())
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """An optimizer's step begins: it is recorded as one update of the parameters."""
         self.flush()
-        update = self._update("step", optimizer)
-        groups = optimizer.param_groups
-        given = [p for group in groups for p in group["params"] if p.grad is not None]
+        self.stepping.append(self.recorder.updating("step", optimizer, self.seen))
         with self.unseen():
-            update.rates = [(float(group["lr"]),) * 2 for group in groups if "lr" in group]
-            before = [(p, self.input(p).version, snapshot(p.grad)) for p in given]
-        self.stepping.append((update, before))
+            self.stepping[-1].__enter__()
         self.recorder.look_up_names()
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """The step has ended: record the parameters that it wrote to."""
         self.flush()
-        update, before = self.stepping.pop()
         with self.unseen():
-            for parameter, version, g in before:
-                if parameter._version != version:
-                    update.written.append(self.seen.written(parameter, version, g, update))
-        self.recorder.add_update(update)
+            self.stepping.pop().__exit__(None, None, None)
 
 
 # Tell the compiler to skip our code, and everything that it calls.

@@ -18,7 +18,7 @@ import torch
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.snapshot import name_of
+from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.torch.values import snapshot, version_of
 
 # Since 2.10, PyTorch tells whether hooks have packed a saved tensor.
@@ -84,6 +84,11 @@ class TorchTensors(Tensors):
     def version_of(self, tensor: torch.Tensor) -> int:
         """How often a tensor was written to."""
         return version_of(tensor)
+
+    @staticmethod
+    def gradient(tensor: torch.Tensor) -> Snapshot | None:
+        """A snapshot of the tensor's `.grad`."""
+        return snapshot(tensor.grad)
 
     def version(self, tensor: torch.Tensor, number: int) -> TensorVersion:
         """A record of the tensor's current state."""
