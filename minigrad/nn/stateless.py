@@ -65,6 +65,7 @@ def _reparametrize_module(
     Gives the tensors by name. After the block, they are those that the module had at its end.
     """
     used = dict(given)
+    swaps: list[tuple[str, Module, Any]] = []  # what the module had
     if tie_weights or strict:
         own = dict(module.named_parameters(remove_duplicate=False)) | dict(
             module.named_buffers(remove_duplicate=False)
@@ -73,8 +74,14 @@ def _reparametrize_module(
             used |= _with_tied_names(own, given)
         if strict:
             _check_names(module, own, used)
-    with _swapped_tensors(module, used):
+    try:
+        for name, value in used.items():
+            owner = module.get_submodule(name.rpartition(".")[0])
+            swaps.append((name, owner, _swap_attribute(owner, name, value)))
         yield used
+    finally:
+        for name, owner, before in reversed(swaps):
+            used[name] = _swap_attribute(owner, name, before)
 
 
 def _merged(dicts: State | Sequence[State]) -> State:
@@ -129,24 +136,6 @@ def _check_names(module: Module, own: State, given: State) -> None:
 
 
 NOTHING = object()  # stands for an attribute that does not exist
-
-
-@contextmanager
-def _swapped_tensors(module: Module, tensors: dict[str, Tensor]) -> Iterator[None]:
-    """Swap these tensors with those of the module within the block.
-
-    After the block, the module has its own tensors again, and the dict has the tensors that the
-    module had at the end of the block.
-    """
-    swaps: list[tuple[str, Module, Any]] = []
-    try:
-        for name, value in tensors.items():
-            owner = module.get_submodule(name.rpartition(".")[0])
-            swaps.append((name, owner, _swap_attribute(owner, name, value)))
-        yield
-    finally:
-        for name, owner, before in reversed(swaps):
-            tensors[name] = _swap_attribute(owner, name, before)
 
 
 def _swap_attribute(owner: Module, name: str, value: Any) -> Any:
