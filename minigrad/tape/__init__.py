@@ -7,7 +7,7 @@ A reading order:
     the recording
 snapshot.py     copies of arrays, or of the main facts about them
 events.py       the records that a recording consists of
-recorder.py     the observer that writes them, with forward_half.py, identity.py and variables.py
+recorder.py     the observer that writes them, with forward_half.py, identity.py and tensors.py
 iterations.py   the iterations of a training loop, and which of them are kept
 torch/          records what PyTorch's own engine does, in the same form
 

@@ -3,7 +3,7 @@
 The core does not report everything, so we infer the rest: a tensor that shares another's memory
 without a view op between them was detached; a view whose version has changed has a new history.
 
-Read identity.py and variables.py first.
+Read identity.py first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,14 @@ from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.tape.events import Call, Entry, Input, OpCall, Saved, TensorVersion
+from minigrad.tape.identity import Identities
 from minigrad.tape.names import constant_text, place_for, settings_given
 from minigrad.tape.snapshot import WHOLE, Snapshot, name_of
-from minigrad.tape.variables import NamedTensors
 
 SMALL = 64  # local derivatives are computed for at most this many entries
 
 
-class ForwardHalf(NamedTensors):
+class ForwardHalf(Identities):
     """The part of the recorder that records operations and module calls."""
 
     def forward(

@@ -1,230 +1,29 @@
-"""Identifies tensors in a recording: their numbers, and the memory they use.
+"""What was recorded so far: minigrad's tensors, the memory they use, and the user's names for them.
 
-    Tensors       the tensors of one engine: minigrad's, or PyTorch's (torch/tensors.py)
-    Identities    what has been recorded so far, and the minigrad tensors in it
+Only variables have names, so we look into the namespace around the recording, and into the functions
+that run. The namespace comes first. It can be read when the recording ends; the variables of a function
+are gone when it returns, so they are read at each operation and at each backward pass.
 
-Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
+Read tensors.py first.
 """
 
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.errors import in_constructor
+from minigrad.core.errors import Place, user_frame, user_line
 from minigrad.core.memory import COMMON
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import (
-    Backward,
-    Call,
-    Entry,
-    Input,
-    Iteration,
-    TensorVersion,
-    Update,
-    WrittenTensor,
-)
-from minigrad.tape.names import has_values, tensors_in
+from minigrad.tape.events import Backward, Call, Entry, Iteration
+from minigrad.tape.names import has_values, local_variables, name_in, tensors_in
 from minigrad.tape.snapshot import Snapshot, maybe
-
-# ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
-# ("update", update, 0)
-Event = tuple[str, int, int]
-
-
-class Tensors(ABC):
-    """The tensors of one engine in a recording: their numbers, and the entries that made them."""
-
-    kind: type[Any]
-
-    def __init__(self, entries: list[Entry], events: list[Event], serial: Iterator[int]) -> None:
-        self.entries, self.events = entries, events
-        self._serial = serial  # numbers for tensors
-        self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by the tensor's id
-        self._refs: dict[int, weakref.ref[Any]] = {}  # the latest object of each tensor
-        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
-        # The .grad of leaves that a recorded pass has added to, by memory, and the leaf's entry
-        self._gradients: dict[int, tuple[weakref.ref[Any], int]] = {}
-        self.newest_leaf = -1  # its number
-
-    def known(self, tensor: Any) -> int | None:
-        """The number of a tensor that was seen before; None for a new one.
-
-        An id may be reused after its tensor is gone, so it is only valid together with a weak
-        reference that is still alive.
-        """
-        found = self._numbers.get(id(tensor))
-        return found[1] if found is not None and found[0]() is tensor else None
-
-    def alive(self, number: int) -> Any:
-        """The tensor with this number; None if it no longer exists."""
-        return self._refs[number]() if number in self._refs else None
-
-    def _numbered(self, tensor: Any, number: int | None = None) -> int:
-        """Give a tensor this number, or a new one."""
-        number = next(self._serial) if number is None else number
-        self._refs[number] = ref = weakref.ref(tensor)
-        self._numbers[id(tensor)] = (ref, number)
-        return number
-
-    @staticmethod
-    @abstractmethod
-    def memory_of(tensor: Any) -> int:
-        """Identifies the memory of a tensor that is alive; 0 if it has none."""
-
-    def is_same_memory(self, tensor: Any, other: Any) -> bool:
-        """Do both have the same memory and shape? A tensor that no longer exists is None."""
-        if tensor is None or tensor.shape != other.shape:
-            return False
-        return self.memory_of(tensor) == self.memory_of(other) != 0
-
-    def note_gradient(self, gradient: Any, entry: int) -> None:
-        """Note that this is the .grad of a leaf."""
-        self._gradients[self.memory_of(gradient)] = weakref.ref(gradient), entry
-
-    def as_gradient(self, tensor: Any) -> tuple[int, str] | None:
-        """The leaf whose gradient this is, and "grad"; "grad.data" for another tensor in its memory."""
-        ref, entry = self._gradients.get(self.memory_of(tensor), (None, 0))
-        gradient = None if ref is None else ref()
-        if not self.is_same_memory(gradient, tensor):
-            return None
-        leaf = self.entries[entry].results[0].tensor
-        return leaf, "grad" if gradient is tensor else "grad.data"
-
-    @abstractmethod
-    def number(self, tensor: Any) -> int:
-        """The tensor's number in this recording; assigned on first sight."""
-
-    @abstractmethod
-    def version_of(self, tensor: Any) -> int:
-        """How often a tensor was written to."""
-
-    @staticmethod
-    @abstractmethod
-    def gradient(tensor: Any) -> Snapshot | None:
-        """A snapshot of the tensor's `.grad`."""
-
-    @abstractmethod
-    def version(self, tensor: Any, number: int) -> TensorVersion:
-        """A record of the tensor's current state."""
-
-    @abstractmethod
-    def _add_leaf(self, tensor: Any, number: int, overwritten: bool = False) -> None:
-        """Add a tensor that was not computed in this recording."""
-
-    @abstractmethod
-    def _look_up_one(self, tensor: Any, number: int) -> None:
-        """Look up the name of a tensor."""
-
-    @abstractmethod
-    def entry_of(self, node: Any) -> int:
-        """The entry of a node in a graph; added if it is new."""
-
-    @abstractmethod
-    def _link_again(self, entry: Entry, number: int, view: Any) -> None:
-        """A view has a new history: read from its node which inputs get a gradient."""
-
-    def input(self, operand: Any, overwritten: bool = False) -> Input:
-        """The Input for an operand: a recorded result, or a leaf, which is added if it is new."""
-        number = self.number(operand)
-        if number not in self._latest:
-            self._add_leaf(operand, number, overwritten)
-            self.newest_leaf = number
-        else:
-            self._follow_base(operand, number, overwritten)
-        self._look_up_one(operand, number)
-        entry, output = self._latest[number]
-        return Input(entry, output, max(self.version_of(operand) - overwritten, 0))
-
-    def _follow_base(self, view: Any, number: int, overwritten: bool) -> None:
-        """After a write to its base, a view has a new history: its view ops are applied again.
-
-        overwritten    does the last write belong to the operation that reads the view?
-        """
-        entry, output = self._latest[number]
-        made, base = self.entries[entry], view._base
-        if base is None or made.results[output].version == self.version_of(view) - overwritten:
-            return
-        source, result = self.input(base), self.version(view, number)
-        again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
-        again.read = made.read
-        again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
-        again.op_call = None if made.called else made.op_call
-        place = self.add_op(again)
-        self._latest[number] = (place, 0)
-        self._link_again(again, place, view)
-
-    def _inputs_of(self, node: Any) -> list[Input]:
-        """The inputs of a node from before the recording: one for each edge of the graph."""
-        return [
-            Input(None, constant="…")
-            if parent is None
-            else Input(self.entry_of(parent), output, gradient=True)
-            for parent, output in node.next_functions
-        ]
-
-    def _is_first_value(self, tensors: Iterable[Any]) -> bool:
-        """Is a layer initializing a new parameter? Then it is recorded as a leaf with these values."""
-        return not any(self.known(x) in self._latest for x in tensors) and in_constructor()
-
-    def _detached(self, entry: Entry, source: int, version: int) -> None:
-        """Make a new entry a known tensor without its history."""
-        entry.kind, entry.op, entry.stop, entry.view = "op", "detach", "detach", True
-        entry.formula = "z = x, without its history"
-        entry.inputs = [Input(*self._latest[source], version)]
-        self.events.append(("op", len(self.entries), 0))
-
-    def add_op(self, entry: Entry, kind: str = "op") -> int:
-        """Append the entry of an operation; returns its number."""
-        self.entries.append(entry)
-        self.events.append((kind, len(self.entries) - 1, 0))
-        return len(self.entries) - 1
-
-    def add_results(
-        self, entry: Entry, number: int, results: Sequence[Any], dropped: Sequence[Any] = ()
-    ) -> None:
-        """Record the results of an operation; None for one that is not a tensor, or no longer exists.
-
-        dropped    for each result, a tensor with its values, if it may no longer exist
-        """
-        for output, tensor in enumerate(results):
-            if tensor is not None:
-                key = self.number(tensor)
-                entry.results.append(self.version(tensor, key))
-                self._latest[key] = (number, output)
-            elif dropped:
-                entry.results.append(self._dropped(dropped[output]))
-
-    def _dropped(self, values: Any) -> TensorVersion:
-        """A result that no longer exists, so that the others keep their places."""
-        number = next(self._serial)
-        if values is None:
-            return TensorVersion(number, 0, (), "", False, None)
-        return self.version(values, number)
-
-    def written(
-        self, tensor: Any, before: int, g: Snapshot | None, update: Update
-    ) -> WrittenTensor:
-        """Add an entry for a parameter that an optimizer's step wrote to; `before` is its earlier version."""
-        key = self.number(tensor)
-        if key not in self._latest:  # new on the tape: a user-defined optimizer wrote to it
-            self._add_leaf(tensor, key, overwritten=True)
-        was, output = self._latest[key]
-        made, now = self.entries[was], self.version(tensor, key)
-        if output < len(made.results) and made.results[output].version == now.version:
-            return WrittenTensor(was, was, g)  # its ops were recorded one by one
-        entry = Entry("leaf", inputs=[Input(was, output, before)], results=[now])
-        entry.inplace, entry.place, entry.update = True, update.place, update.call
-        entry.backward, entry.queue_key = made.backward, made.queue_key
-        self._latest[key] = (len(self.entries), 0)
-        self.entries.append(entry)
-        return WrittenTensor(was, len(self.entries) - 1, g)
+from minigrad.tape.tensors import Event, Tensors
 
 
 class Identities(Tensors):
-    """The recording so far, and the minigrad tensors in it."""
+    """The recording so far, the minigrad tensors in it, and the names of all tensors, by their numbers."""
 
     kind = Tensor
 
@@ -244,6 +43,12 @@ class Identities(Tensors):
         self._open: list[tuple[GraphTask, Backward]] = []  # the passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+        self.names: dict[int, str] = {}
+        self.local_names: dict[int, str] = {}  # those in variables of the user's functions
+        self.parameter_names: dict[int, str] = {}  # and in their parameters
+        self.owners: dict[int, tuple[int, str]] = {}  # a gradient -> its leaf, and "grad"
+        self.fixed: dict[int, str] = {}  # all names, once iterations were left out
+        self._sought: set[int] = set()  # tensors whose names were looked up
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 
     @staticmethod
@@ -303,3 +108,110 @@ class Identities(Tensors):
         if seen or operand.counter not in COMMON:
             return False
         return id(operand) not in map(id, self.namespace().values())
+
+    # ---- names -----------------------------------------------------------------------
+
+    def called(self, name: str, tensor: Tensor) -> None:
+        """Name a tensor that is not in a user's variable, such as the mask of dropout."""
+        self.names.setdefault(self.number(tensor), name)
+
+    def look_up_names(self) -> None:
+        """Find names for tensors in the user's namespace, and in the function that is running."""
+        self.look_up_local_names(in_depth=True)
+        for name, tensor in tensors_in(self.namespace(), self._kinds()):
+            self._note_names(self.names, tensor, name)
+
+    def place_of_op(self) -> Place | None:
+        """The user's line, which applies an op; its function's variables give names to tensors."""
+        has_new_leaf = bool(self.entries) and self.entries[-1].kind == "leaf"
+        self.look_up_local_names(in_depth=has_new_leaf)
+        return user_line()
+
+    def look_up_local_names(self, in_depth: bool = False) -> None:
+        """Note which variables of the user's function hold tensors: they are gone when it returns.
+
+        A parameter names only what was made before the recording, and only if no variable does:
+        f(x @ w) does not name its argument. So does the module that is being called, which has
+        another name outside. Lists, dictionaries and modules are searched `in_depth`.
+        """
+        variables, parameters = local_variables(user_frame())
+        kinds, called = self._kinds(), [m for m, _ in self._modules] if in_depth else []
+        selves = [k for k in parameters if any(variables.get(k) is m for m in called)]
+        search = tensors_in(variables, kinds) if in_depth else variables.items()
+        for name, value in search:
+            if has_values(value, kinds) and not name.startswith("_"):
+                inner = name.partition("[")[0] in parameters or name.partition(".")[0] in selves
+                self._note_names(self.parameter_names if inner else self.local_names, value, name)
+
+    def _kinds(self) -> tuple[type[Any], ...]:
+        """The classes of the tensors that are recorded."""
+        return tuple(own.kind for own in self.engines)
+
+    def _note_names(self, names: dict[int, str], value: object, name: str) -> None:
+        """Note a variable's name for the tensor in it, and for its .grad and .data, if they have none."""
+        own = next(own for own in self.engines if isinstance(value, own.kind))
+        if (known := own.known(value)) is None:
+            if own.is_same_memory(own.alive(own.newest_leaf), value):
+                names.setdefault(own.newest_leaf, f"{name}.data")
+            return
+        made, _ = own._latest.get(known, (None, 0))
+        computed = made is not None and self.entries[made].kind == "op"
+        if not (computed and names is self.parameter_names):
+            names.setdefault(known, name)
+        gradient = None if computed else own.known(_grad_of(value))
+        if gradient is not None:
+            names.setdefault(gradient, f"{names.get(known, name)}.grad")
+
+    def _look_up_one(self, tensor: Any, key: int) -> None:
+        """Look up the name of a tensor that is used as an operand.
+
+        Only variables are checked here; lists and modules are searched later.
+        """
+        if key in self.names or key in self._sought:
+            return
+        self._sought.add(key)
+        own = next(own for own in self.engines if isinstance(tensor, own.kind))
+        if owner := own.as_gradient(tensor):
+            self.owners[key] = owner
+        name = name_in(self.namespace(), tensor) or self._gradient_of(tensor)
+        if name is not None:
+            self.names[key] = name
+
+    def name_of_owner(self, owner: object) -> str:
+        """The user's name for an optimizer, scheduler or module; its class's name if it has none."""
+        local, _ = local_variables(user_frame())
+        named = name_in(self.namespace(), owner) or name_in(local, owner)
+        return named or type(owner).__name__
+
+    def gradient_name(self, tensor: Tensor) -> str | None:
+        """ "w.grad", if this is the gradient of a leaf whose name is known."""
+        leaf, what = self.as_gradient(tensor) or (-1, "")
+        known = (self.names, self.local_names, self.parameter_names)
+        return next((f"{names[leaf]}.{what}" for names in known if leaf in names), None)
+
+    def settle_names(self) -> None:
+        """Find the last names, when the recording ends."""
+        self.look_up_names()
+        self.names = self.parameter_names | self.local_names | self.names
+        for gradient, (leaf, what) in self.owners.items():
+            if leaf in self.names:
+                self.names.setdefault(gradient, f"{self.names[leaf]}.{what}")
+
+    def _gradient_of(self, tensor: Any) -> str | None:
+        """ "w.grad", if this is the gradient of the user's variable w."""
+        if tensor.requires_grad:
+            return None  # most operands do, and this saves a search
+        for own in self.engines:
+            for name, leaf in self.namespace().items():
+                if isinstance(leaf, own.kind) and _grad_of(leaf) is tensor:
+                    known = own.known(leaf)
+                    return f"{name if known is None else self.names.get(known, name)}.grad"
+        return None
+
+
+def _grad_of(tensor: Any) -> Any:
+    """The gradient of a leaf."""
+    try:  # faster than suppress
+        return tensor.grad if tensor.is_leaf else None
+    except RuntimeError:  # PyTorch refuses to read some views: see tape/torch
+        return None

@@ -17,7 +17,7 @@ parameter that was written to gets a new entry: the same tensor and AccumulateGr
 Later computations start from that entry, so that the graphs of two training steps do not share
 their leaves.
 
-Read events.py first, then identity.py, variables.py and forward_half.py.
+Read events.py first, then tensors.py, identity.py and forward_half.py.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,8 +34,8 @@ from minigrad.core.tensor import Tensor
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
 from minigrad.tape.events import Backward, Entry, HookRan, NodeRun, Update, WrittenTensor
 from minigrad.tape.forward_half import ForwardHalf, counters
-from minigrad.tape.identity import Tensors
 from minigrad.tape.snapshot import Snapshot, maybe
+from minigrad.tape.tensors import Tensors
 
 
 class Recorder(ForwardHalf):

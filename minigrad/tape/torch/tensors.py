@@ -16,9 +16,9 @@ from typing import Any
 import torch
 
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
-from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot, name_of
+from minigrad.tape.tensors import Tensors
 from minigrad.tape.torch.values import snapshot, version_of
 
 # Since 2.10, PyTorch tells whether hooks have packed a saved tensor.
