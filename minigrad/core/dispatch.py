@@ -108,7 +108,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     bump(x)
     if node is not None:
         if state.saved_hooks and node.plan.frees:
-            node.saved.pack_written()
+            node.saved.pack_result()
         attach(node, x)
     if state.levels:
         push_write(op, before, settings, x)

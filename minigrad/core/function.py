@@ -36,7 +36,7 @@ from minigrad.core.memory import FRESH, make, with_tangents
 from minigrad.core.node import Node, OwnPlan, node_type
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
-from minigrad.core.saved import Hooks, pack, unpack
+from minigrad.core.saved import Hooks, PackedValue
 from minigrad.core.tensor import Tensor
 
 __all__ = ["Function", "InplaceFunction", "once_differentiable"]
@@ -126,22 +126,20 @@ class SavedResult:
         return with_tangents(make.tensor(self.array, self.counter, history), self.tangents)
 
 
-class PackedTensor:
-    """A tensor passed to save_for_backward, packed by hooks. The packed value is not checked for changes."""
+class PackedTensor(PackedValue):
+    """A tensor passed to save_for_backward, packed by hooks."""
 
     counter = FRESH
 
     def __init__(self, entry: Any, hooks: Hooks) -> None:
         self.number = entry.number if isinstance(entry, SavedResult) else None
-        self.hooks, self.edge = hooks, None if self.number is not None else entry.node
-        self.packed = pack(hooks, entry if self.number is None else make.wrap(entry.array))
+        x, edge = (entry, entry.node) if self.number is None else (make.wrap(entry.array), None)
+        super().__init__(x, edge, hooks)
 
     def restore(self, node: Any) -> Tensor:
         """The unpacked tensor, with its history."""
-        edge = self.edge
-        if self.number is not None and node is not None:
-            edge = result(node, self.number)
-        unpacked: Tensor = unpack(self.hooks, self.packed, edge)
+        own = None if self.number is None or node is None else result(node, self.number)
+        unpacked: Tensor = self.unpacked(own)
         return unpacked
 
 

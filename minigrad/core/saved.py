@@ -34,82 +34,81 @@ class Freed:
 
 
 class Packed:
-    """Replaces the saved values if hooks have packed them. Iterating unpacks.
+    """Replaces the saved values if hooks have packed them. Iterating unpacks."""
 
-    An unpacked value gets the history of the saved one: the edge of that input.
-    """
-
-    __slots__ = ("plan", "edges", "entries", "hooks", "packed", "result")
+    __slots__ = ("entries", "hooks", "result")
 
     def __init__(self, node: Any, hooks: Hooks) -> None:
-        self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
-        self.entries: list[Any] = []
-        self.result: Any = None  # the node's result, which is packed after the write
-        self.packed: set[str] = set()  # the names of operands that are packed
-        for name, value in zip(self.plan.slots, node.saved, strict=True):
-            if name == "z" and node.wrote:
-                self.entries.append(None)
-                self.result = value
-            elif name == "z":
-                self.entries.append(pack(hooks, make.wrap(value)))
-            elif name == "z_counter":
-                self.entries.append(FRESH)
+        plan, self.hooks = node.plan, hooks
+        edges = dict(zip([k for k, _ in plan.wanted], node.edges, strict=True))
+        self.entries = dict(zip(plan.slots, node.saved, strict=True))
+        self.result = self.entries.get("z")
+        for name, value in self.entries.items():
+            if name == "z_counter":
+                self.entries[name] = FRESH
             elif name == "xs":
-                self.entries.append([pack(hooks, x) for x in value])
-            elif name in self.plan.tensors and value.counter is not NUMBER:
-                self.packed.add(name)
-                self.entries.append(pack(hooks, value))
-            else:
-                self.entries.append(value)
+                self.entries[name] = [
+                    PackedValue(x, edges.get(k), hooks) for k, x in enumerate(value)
+                ]
+            elif name in plan.tensors and name != "z" and value.counter is not NUMBER:
+                edge = edges.get(plan.op.operands.index(name))
+                self.entries[name] = PackedValue(value, edge, hooks)
+        if not node.wrote:
+            self.pack_result()
 
-    def pack_written(self) -> None:
-        """Pack the result of an in-place op, after the write."""
+    def pack_result(self) -> None:
+        """Pack the op's result: after the write, for an op that works in place."""
         if self.result is not None:
-            self.entries[self.plan.slots.index("z")] = pack(self.hooks, make.wrap(self.result))
+            self.entries["z"] = PackedValue(make.wrap(self.result), None, self.hooks)
             self.result = None
 
     def __iter__(self) -> Iterator[Any]:
-        edges = dict(zip([k for k, _ in self.plan.wanted], self.edges, strict=True))
-        for name, entry in zip(self.plan.slots, self.entries, strict=True):
+        for name, entry in self.entries.items():
             if name == "xs":
-                yield tuple([unpack(self.hooks, x, edges.get(k)) for k, x in enumerate(entry)])
-            elif name == "z":
-                yield unpack(self.hooks, entry, None).array
-            elif name in self.packed:
-                yield unpack(self.hooks, entry, edges.get(self.plan.op.operands.index(name)))
+                yield tuple([x.unpacked() for x in entry])
+            elif isinstance(entry, PackedValue):
+                yield entry.unpacked().array if name == "z" else entry.unpacked()
             else:
                 yield entry
 
 
-def pack(hooks: Hooks, x: Any) -> Any:
-    """Call the pack hook on a tensor. Raises RuntimeError if the hook writes to the tensor."""
-    with modes.no_grad(), modes.within("saved_hooks", ()):
-        written = x.counter.count
-        packed = hooks[0](x)
-    if x.counter.count != written:
-        raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
-            "be modified by in-place operations. To fix it, write to x.clone()."
-        )
-    return packed
+class PackedValue:
+    """A saved tensor packed by hooks. The packed value is not checked for changes.
 
+    edge    the history of the tensor, which the unpacked one gets
 
-def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
-    """Call the unpack hook, and give the resulting tensor the history of the saved one: its edge.
-
-    A tensor that was written to becomes a new one, because a packed value is not watched for changes.
+    Raises RuntimeError if the pack hook writes to the tensor.
     """
-    with modes.no_grad():
-        given = hooks[1](packed)
-    if not hasattr(given, "array"):
-        raise TypeError(
-            f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
-        )
-    if edge is None and given.node is None and not given.counter.count:
-        return given
-    z = make.wrap(given.array)
-    z.node = edge
-    return z
+
+    def __init__(self, x: Any, edge: object, hooks: Hooks) -> None:
+        pack, self.unpack = hooks
+        self.edge = edge
+        with modes.no_grad(), modes.within("saved_hooks", ()):
+            written = x.counter.count
+            self.packed = pack(x)
+        if x.counter.count != written:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                "not be modified by in-place operations. To fix it, write to x.clone()."
+            )
+
+    def unpacked(self, edge: object = None) -> Any:
+        """The tensor that the unpack hook gives, with the history of the saved one (edge, if it is given).
+
+        A tensor that was written to becomes a new one, because a packed value is not watched for changes.
+        """
+        with modes.no_grad():
+            given = self.unpack(self.packed)
+        if not hasattr(given, "array"):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
+            )
+        edge = self.edge if edge is None else edge
+        if edge is None and given.node is None and not given.counter.count:
+            return given
+        z = make.wrap(given.array)
+        z.node = edge
+        return z
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
