@@ -33,13 +33,14 @@ itself (a Tensor, or a Slot of a program being recorded), the op calls that argu
 `__apply_op__` instead.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-REQUIRED: Any = object()  # the default of a setting that must be given
+REQUIRED: Any = inspect.Parameter.empty  # the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op by name, in the order of the tables
 LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared later
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols

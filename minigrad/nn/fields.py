@@ -9,9 +9,9 @@ import dataclasses
 import inspect
 from typing import Any, ClassVar, dataclass_transform
 
+from minigrad.core.op import REQUIRED
 from minigrad.core.plan import compiled
 
-REQUIRED: Any = object()  # stands for the default of a field without one
 SELECT = ("foreach", "fused")  # they select one of PyTorch's implementations of an optimizer
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any, dataclass_transform
 
 from minigrad.nn import functional as F
-from minigrad.nn.fields import REQUIRED, define_methods, parameters_of, taken_fields
+from minigrad.nn.fields import define_methods, parameters_of, taken_fields
 from minigrad.nn.module import Module
 
 NO_ROW: Any = object()  # stands for "the class statement has no `of`"
@@ -93,8 +93,7 @@ class FunctionLayer(Module):
                 default, types[name] = wanted[name].default, wanted[name].annotation
                 # PyTorch's functions have 0 for 0.0.
                 whole = types[name] is float and type(default) is int
-                no_default = default is inspect.Parameter.empty
-                own[name] = REQUIRED if no_default else float(default) if whole else default
+                own[name] = float(default) if whole else default
         cls._fields, cls._types = cls._fields | own, cls._types | types
 
     @classmethod

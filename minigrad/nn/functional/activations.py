@@ -24,6 +24,7 @@ from minigrad.core.plan import compiled
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import overwritten
+from minigrad.nn.fields import parameters_of
 from minigrad.nn.functional.arguments import applied, floats_only
 from minigrad.ops.composites import named
 from minigrad.random import kernels
@@ -63,12 +64,11 @@ def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
     """The function of this name. If it ends in _, it works in place; with `inplace`, this is a parameter."""
     settings = {k: v for k, v in op.settings.items() if k not in OTHERS_SET.get(op, ())}
     public = {("dim" if k == "axis" else k): v for k, v in settings.items()}
-    head = [k if v is REQUIRED else f"{k}={v!r}" for k, v in public.items()]
     passed = [
         f"{k}={k}" if k != "axis" else "axis=normalize_one(dim, input.ndim)" for k in settings
     ]
     flag = "inplace" if inplace else str(name.endswith("_"))
-    source = f"def {name}({', '.join(['input', *head, *['inplace=False'] * inplace])}):\n"
+    source = f"def {name}({', '.join(['input', *parameters_of(public), *['inplace=False'] * inplace])}):\n"
     if op in CHECKS:
         source += f"    check({', '.join(public)})\n"
     if flag != "True":  # the usual case, with one call less

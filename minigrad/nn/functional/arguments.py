@@ -14,6 +14,7 @@ from minigrad.core.op import Op
 from minigrad.core.plan import compiled
 from minigrad.core.shapes import Several, one_or_more
 from minigrad.core.tensor import Tensor
+from minigrad.nn.fields import parameters_of
 from minigrad.ops.composites import named
 
 P = ParamSpec("P")
@@ -173,7 +174,7 @@ def a_loss(size_average_before: str = "reduce", node: str = "") -> Callable[[Los
             place = [p.name for p in own].index(after)
             parameter = inspect.Parameter(older, KEYWORD, default=None, annotation=bool | None)
             own.insert(place, parameter)
-        head = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in own]
+        head = parameters_of({p.name: p.default for p in own})
         source = (
             f"def {name}({', '.join(head)}):\n"
             "    if size_average is not None or reduce is not None:\n"
