@@ -22,14 +22,7 @@ from minigrad.core import modes
 from minigrad.core.dtypes import check_not_complex, is_floating, torch_name
 from minigrad.core.duals import push, push_write
 from minigrad.core.errors import dtype_error, index_error, memory_error, shape_error, user_line
-from minigrad.core.inplace import (
-    attach,
-    bump,
-    check_fits,
-    check_not_inference,
-    copy_of,
-    refuse,
-)
+from minigrad.core.inplace import attach, bump, check_fits, check_not_inference, copy_of, refuse
 from minigrad.core.memory import Tensor, make, new
 from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import Op

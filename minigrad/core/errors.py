@@ -451,8 +451,7 @@ def _matmul_error(shapes: Sequence[tuple[int, ...]], called: Sequence[str | None
     left, right = left or "left", right or "right"
     if not x or not y:
         return ShapeError(
-            "both arguments to matmul need to be at least 1D, but they are "
-            f"{len(x)}D and {len(y)}D.",
+            f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D.",
             fix="* instead of @",
         )
     inner = y[-2] if len(y) > 1 else y[0]
@@ -489,10 +488,7 @@ def _product_message(x: tuple[int, ...], y: tuple[int, ...]) -> str:
         return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1]} and {y[0]}x{y[1]})"
     pairs = zip_longest(x[-3::-1], y[-3::-1], fillvalue=1)
     n = math.prod(max(pair) for pair in pairs)
-    return (
-        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {x[-1]}] but got: "
-        f"[{n}, {y[-2]}]."
-    )
+    return f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {x[-1]}] but got: [{n}, {y[-2]}]."
 
 
 def _cat_error(name: str, shapes: list[tuple[int, ...]], axis: int) -> Exception:

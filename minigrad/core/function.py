@@ -99,10 +99,9 @@ class FunctionCtx:
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
             if entry is not None and entry.counter.count != version:
                 raise SavedValueChanged(
-                    f"{self._name} needs saved tensor {k} as it was, but it has changed since (one of "
-                    "the variables needed for gradient computation has been modified by an inplace "
-                    f"operation: it is at version {entry.counter.count}; expected version {version} "
-                    f"instead).{at('changed', entry.counter.place)}"
+                    f"{self._name} needs saved tensor {k} as it was, but it has changed since (one of the variables "
+                    "needed for gradient computation has been modified by an inplace operation: it is at version "
+                    f"{entry.counter.count}; expected version {version} instead).{at('changed', entry.counter.place)}"
                 )
         return tuple(e.restore(node) if hasattr(e, "restore") else e for e in entries)
 

@@ -42,9 +42,8 @@ class Uncounted(Counter):
     def count(self) -> int:  # type: ignore[override]
         """Raise AutogradError: writes to inference tensors are not counted."""
         raise AutogradError(
-            "Inference tensors cannot be saved for backward: they were made in inference_mode, and writes to them "
-            "are not counted. To fix it, use  x.clone()  outside of the block, or no_grad() instead of "
-            "inference_mode()."
+            "Inference tensors cannot be saved for backward: they were made in inference_mode, and writes to them are "
+            "not counted. To fix it, use  x.clone()  outside of the block, or no_grad() instead of inference_mode()."
         )
 
 

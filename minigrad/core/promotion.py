@@ -127,8 +127,7 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
     if sign[0] in "<>":
         what = f"{sign!r} not supported between instances of {kinds}"
     raise TypeError(
-        f"{what}. An operand must be a Tensor or a number. "
-        "To fix it, make it a tensor: minigrad.tensor(...)."
+        f"{what}. An operand must be a Tensor or a number. To fix it, make it a tensor: minigrad.tensor(...)."
     ) from None
 
 

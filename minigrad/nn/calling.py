@@ -136,8 +136,7 @@ class Called(Registry):
             return (given if isinstance(given, tuple) else (given,)), kwargs
         if not isinstance(given, tuple) or len(given) != 2:
             raise RuntimeError(
-                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                f"but got {given}."
+                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
             )
         return given
 

@@ -220,8 +220,7 @@ class RNNBase(_Recurrent):
     def _check_width(self, x: Tensor, fits: bool = True) -> None:
         if not fits or x.shape[-1] != self.input_size:
             raise RuntimeError(
-                "input.size(-1) must be equal to input_size. "
-                f"Expected {self.input_size}, got {x.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
 
     def _check_settings(self) -> None:
@@ -230,8 +229,7 @@ class RNNBase(_Recurrent):
         is_number = isinstance(dropout, (int, float)) and not isinstance(dropout, bool)
         if not is_number or not 0 <= dropout <= 1:
             raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element "
-                "being zeroed"
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
             warn_user(

@@ -210,8 +210,7 @@ class Registry:
         self._check_registered_name(name, BUFFER)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._register_as(name, BUFFER, tensor)
         keep = self._non_persistent_buffers_set

@@ -99,8 +99,7 @@ def _merged(dicts: State | Sequence[State]) -> State:
         repeated = sorted(given.keys() & part.keys())
         if repeated:
             raise ValueError(
-                f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
-                "ambiguous"
+                f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
             )
         given.update(part)
     return given

@@ -156,10 +156,7 @@ class _Loss(FunctionLayer, of=None):
     _not_kept = ("size_average", "reduce")
 
     def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
         self.reduction = reduction_of(size_average, reduce, reduction)

@@ -273,8 +273,7 @@ class TransformerEncoder(_Stack):
         reason = _no_fast_path(encoder_layer)
         if enable_nested_tensor and reason:
             warn_user(
-                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                f"encoder_layer{reason}"
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{reason}"
             )
         self.use_nested_tensor = enable_nested_tensor and not reason
 
@@ -288,10 +287,7 @@ class TransformerEncoder(_Stack):
         """src to a tensor of the same shape."""
         mask, padding = _canonical_masks(src, mask, "mask", src_key_padding_mask)
         return self._apply_layers(
-            src,
-            src_mask=mask,
-            src_key_padding_mask=padding,
-            is_causal=bool(is_causal),
+            src, src_mask=mask, src_key_padding_mask=padding, is_causal=bool(is_causal)
         )
 
 
@@ -401,10 +397,7 @@ class Transformer(Module):
                 f"they are {src.shape[-1]} and {tgt.shape[-1]}, and d_model is {self.d_model}"
             )
         memory = self.encoder(
-            src,
-            mask=src_mask,
-            src_key_padding_mask=src_key_padding_mask,
-            is_causal=src_is_causal,
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
         return self.decoder(
             tgt,

@@ -277,8 +277,7 @@ def _canonical_mask(
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
         warn_user(
-            f"Support for mismatched {mask_name} and {other_name} is deprecated. "
-            "Use same type for both instead."
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead."
         )
     if mask.dtype.kind == "f":
         return mask
@@ -298,8 +297,7 @@ def _check_masks(
     """Raise an error for a hint without a mask, and for masks that do not fit a query with or without a batch."""
     if padding is not None and padding.ndim != query.ndim - 1:
         raise AssertionError(
-            f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D "
-            "tensor instead"
+            f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D tensor instead"
         )
     if is_causal and mask is None:
         raise RuntimeError(
@@ -323,9 +321,8 @@ def _check_inputs(
         )
     if not query.ndim == key.ndim == value.ndim:
         raise AssertionError(
-            f"For {'batched' if query.ndim == 3 else 'unbatched'} ({query.ndim}-D) `query`, expected "
-            f"`key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D "
-            "tensors respectively"
+            f"For {'batched' if query.ndim == 3 else 'unbatched'} ({query.ndim}-D) `query`, expected `key` and `value` "
+            f"to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D tensors respectively"
         )
     if query.shape[-1] != e:
         raise AssertionError(f"was expecting embedding dimension of {e}, but got {query.shape[-1]}")

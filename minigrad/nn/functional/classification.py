@@ -280,8 +280,7 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
         )
     if d not in (int64, uint8) and (isinstance(target, Tensor) or d.kind not in "iu"):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {torch_name(d)}. To fix it, write  "
-            "target.long()."
+            f"expected target dtype to be Long or Byte, but got {torch_name(d)}. To fix it, write  target.long()."
         )
     target = _integer_targets(x, classes, name)
     axis = 0 if ndim == 1 else 1
@@ -298,8 +297,7 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
         )
     if ndim == 4 and target.ndim != 3:
         raise RuntimeError(
-            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-            f"{target.ndim}"
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
         )
     if ndim > 1 and target.shape != expected:
         raise RuntimeError(

@@ -75,8 +75,7 @@ def _widths(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> Widths:
     sizes = [n + a + b for n, (a, b) in zip(shape, widths, strict=True)]
     if min(sizes, default=0) < 0:
         raise RuntimeError(
-            f"The input size {list(shape)}, plus negative padding {list(pad)}, resulted in a "
-            "negative output size."
+            f"The input size {list(shape)}, plus negative padding {list(pad)}, resulted in a negative output size."
         )
     return widths
 

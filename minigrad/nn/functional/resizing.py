@@ -140,8 +140,7 @@ def _check(
     axes = input.ndim - 2
     if align_corners is not None and mode in ANY:
         raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
-            "bicubic | trilinear"
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
     if (size is None) == (factor is None):
         raise ValueError(

@@ -65,8 +65,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (2, 3):
         raise ValueError(
-            f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {tuple(size)}. Got "
-            f"{theta.shape!r}."
+            f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {tuple(size)}. Got {theta.shape!r}."
         )
     if theta.dtype.kind != "f":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -66,9 +66,8 @@ def get_total_norm(
     total = np.linalg.norm(np.stack(norms), p)
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
-            f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be "
-            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
+            f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return wrap(total.astype(np.result_type(*norms)))
 

@@ -136,8 +136,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
     warn_user(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of "
-        "`torch.nn.utils.parametrizations.weight_norm`.",
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
     )
     hook = WeightNorm(name, dim)

@@ -115,8 +115,7 @@ def pack_padded_sequence(
         )
     if given.min() <= 0:
         raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-            "that is <= 0"
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
     if (np.diff(given) > 0).any():
         raise RuntimeError(
