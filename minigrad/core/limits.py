@@ -6,21 +6,14 @@
 
 import numpy as np
 
-from minigrad.core.dtypes import (
-    DTypeLike,
-    NotInNumPy,
-    as_dtype,
-    bfloat16,
-    float8_e4m3fn,
-    float8_e5m2,
-    or_default,
-)
+from minigrad.core import dtypes
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.naming import TopLevel
 
 LIMITS = {  # eps, tiny, max, resolution
-    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 0.01),
-    float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 1.0),
-    float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 1.0),
+    dtypes.bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 0.01),
+    dtypes.float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 1.0),
+    dtypes.float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 1.0),
 }
 
 
@@ -47,12 +40,12 @@ class finfo(_Limits):
     """
 
     def __init__(self, type: DTypeLike = None) -> None:  # noqa: A002  # PyTorch's name
-        if isinstance(type, NotInNumPy):  # programs ask for its limits, and use another type
+        if isinstance(type, dtypes.NotInNumPy):  # programs ask for its limits, and use another type
             self.bits, self.dtype = 8 * type.itemsize, type.name
             self.eps, self.tiny, self.max, self.resolution = LIMITS[type]
             self.min, self.smallest_normal = -self.max, self.tiny
             return
-        dtype = or_default(type)
+        dtype = dtypes.or_default(type)
         if dtype.kind not in "fc":
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'"
@@ -78,7 +71,7 @@ class iinfo(_Limits):
     """
 
     def __init__(self, type: DTypeLike) -> None:  # noqa: A002  # PyTorch's name
-        dtype = as_dtype(type)
+        dtype = dtypes.as_dtype(type)
         if dtype.kind == "b":
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if dtype.kind not in "iu":

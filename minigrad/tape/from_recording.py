@@ -13,19 +13,10 @@ from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
 from minigrad.core.shapes import broadcast_axes
 from minigrad.tape import document as doc
-from minigrad.tape import steps
+from minigrad.tape import naming, steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
 from minigrad.tape.iterations import iterations_of
 from minigrad.tape.jacobian import MOST, Jacobians
-from minigrad.tape.naming import (
-    expression,
-    label,
-    makers,
-    name_of_view,
-    result_names,
-    settings_in_words,
-    versions_of,
-)
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render import fold
 from minigrad.tape.render.thumbnail import thumbnail
@@ -204,8 +195,11 @@ class _Nodes:
     def __post_init__(self) -> None:
         recorder = self.recorder
         self.jacobians = Jacobians(recorder.entries, self.most)
-        self.result_names, self.versions = result_names(recorder), versions_of(recorder)
-        self.makers = makers(recorder, self.result_names)
+        self.result_names, self.versions = (
+            naming.result_names(recorder),
+            naming.versions_of(recorder),
+        )
+        self.makers = naming.makers(recorder, self.result_names)
         self.overwritten = {e.from_: e.to for e in self.edges if e.inplace}
         keys = [(e.queue_key, k) for k, e in enumerate(recorder.entries) if e.queue_key is not None]
         self.priority = {k: place for place, (_, k) in enumerate(sorted(keys))}
@@ -222,20 +216,20 @@ class _Nodes:
         """The node of an entry; a failed op has no results."""
         through, names = None, self.result_names
         if entry.through is not None:
-            through = name_of_view(self.recorder, entry.through, names, self.makers)
-        written = expression(entry, names, through) if entry.op and entry.inputs else None
+            through = naming.name_of_view(self.recorder, entry.through, names, self.makers)
+        written = naming.expression(entry, names, through) if entry.op and entry.inputs else None
         name = ", ".join(names[k])
         node = doc.TapeNode(
             id=f"n{k}",
             kind=entry.kind,
             name=name,
-            label=label(entry, name, self.versions),
+            label=naming.label(entry, name, self.versions),
             named=names[k] if len(names[k]) > 1 else [],
             requires_grad=entry.backward is not None,
             op=entry.op or None,
             expression=written,
             inputs=self._operands(entry),
-            settings=settings_in_words(entry, names),
+            settings=naming.settings_in_words(entry, names),
             inplace=entry.inplace,
             view=entry.view,
             replayed=entry.replayed,

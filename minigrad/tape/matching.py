@@ -16,15 +16,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
 
-from minigrad.tape.document import (
-    Document,
-    NodeId,
-    NodeOperand,
-    ParameterChange,
-    TapeNode,
-    UpdateDetail,
-    index_of,
-)
+from minigrad.tape import document as doc
 from minigrad.tape.gaps import gap, largest_in, told_apart
 from minigrad.tape.names import short
 
@@ -47,7 +39,7 @@ class Mismatch:
     theirs: str
     ours: str
     expected: bool = False
-    nodes: tuple[tuple[NodeId, ...], tuple[NodeId, ...]] = ((), ())
+    nodes: tuple[tuple[doc.NodeId, ...], tuple[doc.NodeId, ...]] = ((), ())
 
 
 @dataclass(eq=False)
@@ -57,8 +49,8 @@ class Match:
     by_name    a leaf that other operations read first on the other tape, perhaps after a change
     """
 
-    theirs: list[TapeNode] = field(default_factory=list)
-    ours: list[TapeNode] = field(default_factory=list)
+    theirs: list[doc.TapeNode] = field(default_factory=list)
+    ours: list[doc.TapeNode] = field(default_factory=list)
     by_name: bool = False
 
     @property
@@ -67,7 +59,7 @@ class Match:
         return len(self.theirs) == len(self.ours) == 1
 
     @property
-    def sides(self) -> tuple[list[TapeNode], list[TapeNode]]:
+    def sides(self) -> tuple[list[doc.TapeNode], list[doc.TapeNode]]:
         """The nodes of both sides."""
         return self.theirs, self.ours
 
@@ -77,7 +69,7 @@ class Match:
         return bool(self.theirs and self.ours)
 
     @property
-    def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...]]:
+    def ids(self) -> tuple[tuple[doc.NodeId, ...], tuple[doc.NodeId, ...]]:
         """The node ids of both sides."""
         return tuple(n.id for n in self.theirs), tuple(n.id for n in self.ours)
 
@@ -93,13 +85,13 @@ class Match:
         return f"{node.backward or node.op or node.kind} of {short(node.label)}"
 
 
-def matched(theirs: Document, ours: Document) -> list[Match]:
+def matched(theirs: doc.Document, ours: doc.Document) -> list[Match]:
     """Match the nodes of two tapes of one program."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
     found = _by_names(_led_to(list(_aligned(first, second))), (theirs, ours))
     known = [{k for m in found for k in m.ids[side]} for side in (0, 1)]
 
-    def pair(a: list[TapeNode], b: list[TapeNode], by_name: bool = False) -> None:
+    def pair(a: list[doc.TapeNode], b: list[doc.TapeNode], by_name: bool = False) -> None:
         found.append(Match(a, b, by_name))
         for side, ids in zip(known, found[-1].ids):
             side.update(ids)
@@ -114,7 +106,7 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
             x, y = theirs.node(a), ours.node(b)
             if a not in known[0] and b not in known[1] and x.shape == y.shape:
                 pair([x], [y])
-    left: dict[str, list[TapeNode]] = {}  # by name; the versions of a leaf, in order
+    left: dict[str, list[doc.TapeNode]] = {}  # by name; the versions of a leaf, in order
     for node in ours.nodes:
         if node.id not in known[1]:
             left.setdefault(node.name, []).append(node)
@@ -125,11 +117,11 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
     return found + [Match([], [node]) for nodes in left.values() for node in nodes]
 
 
-def _operands(node: TapeNode) -> list[NodeId]:
-    return [i.node for i in node.inputs if isinstance(i, NodeOperand)]
+def _operands(node: doc.TapeNode) -> list[doc.NodeId]:
+    return [i.node for i in node.inputs if isinstance(i, doc.NodeOperand)]
 
 
-def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
+def _aligned(first: list[doc.TapeNode], second: list[doc.TapeNode]) -> Iterator[Match]:
     """Match operations in order; between two matches, group the others by line."""
     a, b = (
         [(n.line, n.backward or n.op, tuple(n.shape or ())) for n in nodes]
@@ -155,7 +147,7 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
                 yield from (Match([], [y]) for y in right)
 
 
-def _alike(x: TapeNode, y: TapeNode) -> bool:
+def _alike(x: doc.TapeNode, y: doc.TapeNode) -> bool:
     """May two nodes between two matches belong together? Without a gradient, only the op tells what they do."""
     same_op = x.backward is not None or x.op == y.op or (x.view and y.view)  # select and getitem
     return same_op and (x.shape, x.dtype) == (y.shape, y.dtype)
@@ -163,7 +155,7 @@ def _alike(x: TapeNode, y: TapeNode) -> bool:
 
 def _led_to(matches: list[Match]) -> list[Match]:
     """Add nodes that only one tape has to the match that reads them on their line, if its two ops differ."""
-    readers: dict[tuple[bool, NodeId], Match] = {}
+    readers: dict[tuple[bool, doc.NodeId], Match] = {}
     found: list[Match] = []
     for m in reversed(matches):
         node, ours = (m.theirs or m.ours)[0], not m.theirs
@@ -180,7 +172,7 @@ def _led_to(matches: list[Match]) -> list[Match]:
     return found[::-1]
 
 
-def _by_names(matches: list[Match], documents: Sequence[Document]) -> list[Match]:
+def _by_names(matches: list[Match], documents: Sequence[doc.Document]) -> list[Match]:
     """Among alike operations on a line, match those that read the user's tensors of the same names.
 
     The engines may compute the two linear parts of a recurrent cell in either order.
@@ -203,25 +195,25 @@ def _by_names(matches: list[Match], documents: Sequence[Document]) -> list[Match
     return matches
 
 
-def _names_read(document: Document, node: TapeNode) -> list[str]:
+def _names_read(document: doc.Document, node: doc.TapeNode) -> list[str]:
     """The user's names of the tensors that a node reads."""
     return [n for k in _operands(node) if "#" not in (n := document.node(k).name)]
 
 
-def _sizes_differ(x: TapeNode, y: TapeNode) -> bool:
+def _sizes_differ(x: doc.TapeNode, y: doc.TapeNode) -> bool:
     """Do the results of two nodes differ in their number of entries?"""
     known = x.shape is not None and y.shape is not None
     return known and math.prod(x.shape or ()) != math.prod(y.shape or ())
 
 
-def _has_gradient(nodes: list[TapeNode]) -> bool:
+def _has_gradient(nodes: list[doc.TapeNode]) -> bool:
     return any(n.backward for n in nodes)
 
 
 class Comparing:
     """Finds the differences between two tapes of one program. `mismatches` lists them."""
 
-    def __init__(self, theirs: Document, ours: Document) -> None:
+    def __init__(self, theirs: doc.Document, ours: doc.Document) -> None:
         self.documents = theirs, ours
         self.matches = matched(theirs, ours)
         self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
@@ -297,13 +289,13 @@ class Comparing:
 
     def _sent(self, side: int) -> dict[Match, Counter[Match]]:
         """For one side: the matches to which each match sends gradients."""
-        above: dict[NodeId, list[NodeId]] = {}
+        above: dict[doc.NodeId, list[doc.NodeId]] = {}
         for e in self.documents[side].edges:
             if e.gradient:
                 above.setdefault(e.to, []).append(e.from_)
         sent: dict[Match, Counter[Match]] = {}
         present = [m for m in self.matches if m.ids[side]]
-        for m in sorted(present, key=lambda m: index_of(m.ids[side][-1])):  # parents first
+        for m in sorted(present, key=lambda m: doc.index_of(m.ids[side][-1])):  # parents first
             sent[m] = Counter()
             for parent in (p for k in m.ids[side] for p in above.get(k, ())):
                 to = self.of[side][parent]
@@ -336,7 +328,7 @@ class Comparing:
     def _values(self) -> Iterator[Mismatch]:
         """Values and dtypes that differ, by more than follows from the operands."""
         updates, theirs = self._gaps_of_updates(), self.documents[0]
-        for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
+        for m in sorted(self.matches, key=lambda m: [doc.index_of(n.id) for n in m.theirs]):
             operands = [k for n in m.theirs for k in _operands(n)]
             came = [self.values.get(self.versions[k], 0.0) for k in operands]
             came += [updates.get(n.id, 0.0) for n in m.theirs]
@@ -371,15 +363,15 @@ class Comparing:
             return False
         return m.theirs[0].id not in self._last[0] or m.ours[0].id not in self._last[1]
 
-    def _gaps_of_updates(self) -> dict[NodeId, float]:
+    def _gaps_of_updates(self) -> dict[doc.NodeId, float]:
         """For each parameter that an optimizer wrote to: how far apart the two gradients were.
 
         Relative to their size, because an optimizer like Adam divides by it: a gradient that is
         only rounding, like that of a bias before a batch norm, moves a parameter as far as others.
         """
-        changes: list[dict[NodeId, ParameterChange]] = []
+        changes: list[dict[doc.NodeId, doc.ParameterChange]] = []
         for d in self.documents:
-            updates = [u for s in d.steps for u in s.details if isinstance(u, UpdateDetail)]
+            updates = [u for s in d.steps for u in s.details if isinstance(u, doc.UpdateDetail)]
             changes.append({c.now: c for u in updates for c in u.changes if c.now})
         theirs, ours = self.documents
         found = {}
@@ -461,7 +453,7 @@ class Comparing:
         return found
 
 
-def _last_on_their_lines(document: Document) -> set[NodeId]:
+def _last_on_their_lines(document: doc.Document) -> set[doc.NodeId]:
     """The operations after which another line runs."""
     ops = [n for n in document.nodes if n.kind == "op"]
     return {a.id for a, b in zip(ops, [*ops[1:], None]) if b is None or a.line != b.line}
