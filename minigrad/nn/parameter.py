@@ -166,11 +166,7 @@ class Buffer(Tensor):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         z: Self = sharing(cls, data)
         z.persistent = persistent
-        return z
-
-    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
-        if isinstance(data, Tensor) and data.requires_grad:
-            self.requires_grad_()
+        return z.requires_grad_() if data is not None and data.requires_grad else z
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return _buffer, (self.array, self.persistent)
@@ -195,19 +191,8 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         dtype: DTypeLike = None,
         persistent: bool = True,
     ) -> Self:
-        z: Self = sharing(cls, empty(0, dtype=dtype, device=device))
-        z.persistent = persistent
-        return z
-
-    def __init__(
-        self,
-        requires_grad: bool = False,
-        device: DeviceLike = None,
-        dtype: DTypeLike = None,
-        persistent: bool = True,
-    ) -> None:
-        if requires_grad:
-            self.requires_grad_()
+        data = empty(0, dtype=dtype, device=device, requires_grad=requires_grad)
+        return super().__new__(cls, data, persistent=persistent)
 
 
 def is_lazy(param: object) -> bool:
