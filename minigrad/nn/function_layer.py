@@ -54,7 +54,7 @@ class FunctionLayer(Module):
     _fields: dict[str, Any] = {}  # name -> default, for this row and its base classes
     _types: dict[str, Any] = {}  # name -> annotation
     _shown: tuple[str, ...] | None = None  # None: all fields, but `inplace` only if it is set
-    _not_kept: tuple[str, ...] = ()  # arguments that `_keep` does not store
+    _not_passed: tuple[str, ...] = ()  # settings that `forward` does not pass on
     _renamed: dict[str, str] = {}  # the function's parameter -> the attribute, if the names differ
 
     def __init_subclass__(
@@ -104,7 +104,7 @@ class FunctionLayer(Module):
         attributes = {name: cls._renamed.get(name, name) for name in wanted}
         known = {n for n, a in attributes.items() if {n, a} & cls._fields.keys() or hasattr(cls, a)}
         inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in known]
-        kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_kept}]
+        kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_passed}]
         passed = ", ".join([*inputs, *[f"{n}={n}" for n in optional], *kept])
         about = '    """The result of the function, with the settings of the layer."""\n'
         return [*inputs, *[f"{n}=None" for n in optional]], f"{about}    return {name}({passed})\n"

@@ -101,10 +101,8 @@ class _DropoutNd(FunctionLayer, of=None):
 
     _shown = ("p=", "inplace=")
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p, self.inplace = p, inplace
-        self._check()
+    p: float = 0.5
+    inplace: bool = False
 
     def _check(self) -> None:
         check_probability(self.p)
@@ -127,17 +125,13 @@ class AlphaDropout(_DropoutNd, of=F.alpha_dropout):
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Any shape to the same shape. As in PyTorch, never in place."""
-        return F.alpha_dropout(input, self.p, self.training)
+    _not_passed = ("inplace",)  # as in PyTorch
 
 
 class FeatureAlphaDropout(_DropoutNd, of=F.feature_alpha_dropout):
     """AlphaDropout of whole channels, for input (n, c, ...)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Any shape to the same shape. As in PyTorch, never in place."""
-        return F.feature_alpha_dropout(input, self.p, self.training)
+    _not_passed = ("inplace",)
 
 
 Dropout1d = layer("Dropout1d", F.dropout1d, _DropoutNd)
@@ -153,7 +147,7 @@ class _Loss(FunctionLayer, of=None):
     """The base class of losses. It converts the older arguments to a reduction; weights are buffers."""
 
     _shown = ()
-    _not_kept = ("size_average", "reduce")
+    _not_passed = ("size_average", "reduce")
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -162,7 +156,7 @@ class _Loss(FunctionLayer, of=None):
         self.reduction = reduction_of(size_average, reduce, reduction)
 
     def _keep(self, *, reduction: str = "mean", **arguments: Any) -> None:
-        size_average, reduce = (arguments.pop(name, None) for name in self._not_kept)
+        size_average, reduce = (arguments.pop(name, None) for name in self._not_passed)
         for name in ("weight", "pos_weight"):
             if name in arguments:
                 self.register_buffer(name, arguments.pop(name))
