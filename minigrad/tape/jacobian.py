@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.autograd.reverse_ad import grad
+from minigrad.autograd.functional import jacobian
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.events import Entry, Input, OpCall, result_of
@@ -69,20 +69,18 @@ def _run(
     call: OpCall, operands: Sequence[Any], wanted: Sequence[int], known: Array
 ) -> dict[int, Array]:
     """Apply the op again, and run backward for each entry of its result."""
-    inputs: list[Tensor] = [operands[k] for k in wanted]
+
+    def applied(*inputs: Tensor) -> Any:
+        given = dict(enumerate(operands)) | dict(zip(wanted, inputs, strict=True))
+        return call.op(*given.values(), **call.settings)
+
+    inputs = tuple(operands[k] for k in wanted)
     with modes.unobserved(), modes.enable_grad(), np.errstate(all="ignore"):
         try:
-            z = call.op(*operands, **call.settings)
+            z = applied(*inputs)
         except (TypeError, ValueError, RuntimeError, IndexError):
             return {}  # the call cannot be repeated
         if not (isinstance(z, Tensor) and z.requires_grad and repeats(z.array, known)):
             return {}
-        rows = [
-            grad(z, inputs, wrap(basis_vector.reshape(known.shape)), True, materialize_grads=True)
-            for basis_vector in np.eye(known.size, dtype=z.array.dtype)
-        ]
-    columns = zip(*rows, strict=True)
-    return {
-        k: np.stack([g.array.reshape(-1) for g in column if g is not None])
-        for k, column in zip(wanted, columns, strict=True)
-    }
+        blocks = jacobian(applied, inputs)
+    return {k: j.array.reshape(known.size, -1) for k, j in zip(wanted, blocks, strict=True)}
