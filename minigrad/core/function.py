@@ -143,22 +143,12 @@ class PackedTensor(PackedValue):
 
 
 class FunctionNode(Node):
-    """The node of a Function. In PyTorch it is the `ctx` itself; ours shows the values saved in ctx."""
+    """The node of a Function. In PyTorch it is the `ctx` itself; ours has all its attributes, like `saved_tensors`."""
 
     __slots__ = ()
 
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors passed to `save_for_backward`. Raises BackwardTwice once a pass has freed them."""
-        return self.plan.ctx.saved_tensors
-
     def __repr__(self) -> str:
         return f"<minigrad.autograd.function.{self.name()} object at {id(self):#x}>"
-
-    @property
-    def needs_input_grad(self) -> tuple[bool, ...]:
-        """For each argument of forward: is its gradient needed?"""
-        return self.plan.ctx.needs_input_grad
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "plan":
