@@ -35,7 +35,7 @@ from minigrad.nn.registry import Hooks, Registry, new_hooks
 def added(
     hooks: Hooks,
     when: str,
-    hook: Any,
+    hook: Callable[..., Any],
     prepend: bool = False,
     handle_type: type[RemovableHandle] = RemovableHandle,
     **marks: bool,
@@ -126,7 +126,7 @@ class Called(Registry):
         return OF_ALL_MODULES[when] | self._call_hooks[when]
 
     def _call_pre_hook(
-        self, key: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, key: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         with_kwargs = key in self._all_hooks("with_kwargs")
         given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
@@ -249,7 +249,7 @@ class HandleOfAll(RemovableHandle):
         _look_for_global_hooks()
 
 
-def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
+def _add_to_all(when: str, hook: Callable[..., Any], **marks: bool) -> RemovableHandle:
     handle = added(OF_ALL_MODULES, when, hook, handle_type=HandleOfAll, **marks)
     _look_for_global_hooks()
     return handle

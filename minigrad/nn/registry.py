@@ -59,7 +59,7 @@ def new_hooks() -> Hooks:
 BEGIN_INIT = "To fix it, begin __init__ with  super().__init__()."
 
 
-def _fix_of(given: Any) -> str:
+def _fix_of(given: object) -> str:
     """What to do if this was given as a module."""
     if isinstance(given, (list, tuple)):
         return ". To fix it, unpack the list: nn.Sequential(*layers)."

@@ -23,7 +23,7 @@ from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Hooks, Registry, new
 EXTRA = "_extra_state"
 
 
-def _not_a_state_dict(given: Any) -> str:
+def _not_a_state_dict(given: object) -> str:
     fix = " To fix it, pass model.state_dict()." if hasattr(given, "state_dict") else ""
     return f"Expected state_dict to be dict-like, got {type(given)}.{fix}"
 

@@ -70,7 +70,7 @@ def _run(
 ) -> dict[int, Array]:
     """Apply the op again, and run backward for each entry of its result."""
 
-    def applied(*inputs: Tensor) -> Any:
+    def applied(*inputs: Tensor) -> object:
         given = dict(enumerate(operands)) | dict(zip(wanted, inputs, strict=True))
         return call.op(*given.values(), **call.settings)
 
