@@ -57,7 +57,7 @@ class Writing(Indexing):
         else:
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
-            ops.index_put.apply_(self, put_there("Index put", value, self, index), index=index)
+            ops.index_put.apply_(self, put_there(value, self, index), index=index)
 
     def __delitem__(self, index: Index) -> None:
         raise TypeError("Tensor does not support deleting items: its shape is fixed. To fix it, keep the others: x[mask].")
@@ -172,7 +172,7 @@ class Writing(Indexing):
         if not isinstance(indices, (tuple, list)):
             raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {named_type(indices)}.")
         index = plain_index(tuple(indices), self)
-        values = put_there("Index put", values, self, () if accumulate else index)
+        values = put_there(values, self, () if accumulate else index)
         return ops.index_put.apply(self, values, index=index, accumulate=accumulate)
 
     def index_add(self, dim: int, index: Values, source: Operand, *, alpha: float = 1) -> Self:
@@ -355,7 +355,7 @@ def like(value: Operand, x: Base) -> Operand:
     return value
 
 
-def put_there(name: str, value: Any, x: Base, index: tuple[Any, ...]) -> Operand:
+def put_there(value: Any, x: Base, index: tuple[Any, ...]) -> Operand:
     """The value to write at this index of x: a number, or a tensor of x's dtype.
 
     For a single mask, PyTorch fills like masked_fill: a tensor of one number may have any dtype.
@@ -365,7 +365,7 @@ def put_there(name: str, value: Any, x: Base, index: tuple[Any, ...]) -> Operand
         if value.numel() == 1 and len(arrays) == 1 and (isinstance(arrays[0], bool) or arrays[0].dtype is BOOL):
             return value.reshape(()).to(x.dtype)
         raise RuntimeError(
-            f"{name} requires the source and destination dtypes match, got {x.dtype} for the destination "
+            f"Index put requires the source and destination dtypes match, got {x.dtype} for the destination "
             f"and {value.dtype} for the source. To fix it, write  source.to(x.dtype)."
         )
     return like(value, x)
