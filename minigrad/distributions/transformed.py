@@ -336,6 +336,9 @@ class TransformedDistribution(Distribution):
                 f"The sign of {self.transforms} is unknown. To fix it, set sign = 1 in the class of an "
                 "increasing transform, and sign = -1 in that of a decreasing one."
             )
+        # p - 0.5 + 0.5 would round small probabilities to 0.
+        if isinstance(sign, int) and sign == 1:
+            return probability
         return sign * (probability - 0.5) + 0.5
 
     def _kl(self, q: Self) -> Tensor:

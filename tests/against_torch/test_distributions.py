@@ -238,6 +238,15 @@ def test_cdf_and_its_inverse_agree(name):
     check(lambda m, p, *ps: make(m, *ps).icdf(p), P, *parameters, order=1, rtol=1e-8)
 
 
+def test_small_probabilities_of_an_increasing_function_are_not_rounded_to_zero():
+    def twice_uniform(m, x):
+        d = m.distributions
+        z = d.TransformedDistribution(d.Uniform(0.0, 1.0), [d.AffineTransform(0.0, 2.0)])
+        return z.cdf(x).log(), z.icdf(x).log()
+
+    check(twice_uniform, np.array([1e-20, 1e-12]), order=1, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "call",
     [
