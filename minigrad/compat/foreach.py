@@ -49,7 +49,7 @@ def _foreach(name: str) -> Callable[..., Any]:
                 f"_foreach_{name}(): argument 'self' must be a tuple or list of Tensors, not "
                 f"{type(tensors).__name__}."
             )
-        if not tensors:
+        if len(tensors) == 0:
             raise RuntimeError("Tensor list must have at least one tensor.")
         shares = [_shares(x, len(tensors)) for x in others]
         shared = {key: _shares(x, len(tensors)) for key, x in named.items()}

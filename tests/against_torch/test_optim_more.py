@@ -179,6 +179,9 @@ ON_LISTS = {
     "writes": lambda m, x, y: m._foreach_mul_(x, y) + m._foreach_neg_(x) + m._foreach_copy_(y, x),
     "a step": lambda m, x, y: m._foreach_addcdiv_(m._foreach_lerp_(x, y, 0.1), y, x, -0.1),
     "zeros": lambda m, x, y: m._foreach_zero_(x),
+    "a list without a truth value": lambda m, x, y: m._foreach_mul(
+        type("TensorList", (list,), {"__bool__": None})(x), 2
+    ),
 }
 
 
