@@ -250,11 +250,12 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.optim.optimizer import ParamsT, _params_t
     from minigrad.overrides import has_torch_function, is_tensor_like
     from minigrad.storage import TypedStorage, UntypedStorage
-    from minigrad.types import _dtype, _Number
+    from minigrad.types import Storage, _dtype, _Number
     from minigrad.utils._pytree import tree_map
     from minigrad.utils.data._utils.collate import default_collate
     from minigrad.utils.data.dataloader import _collate_fn_t
 
+    assert isinstance(minigrad.ones(1).storage(), Storage)
     assert Tensor is FromItsFile is TensorType is minigrad.Tensor and F is nn.functional
     assert _no_grad_uniform_ is nn.init.uniform_ and _no_grad_normal_ is nn.init.normal_
     assert dtype is type(minigrad.float32) and NoneType is not type(None)

@@ -19,6 +19,7 @@ from minigrad.autograd.transforms import NODES, at_leaves_of, flatten, replaced
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
+from minigrad.core.storage import Storage as Storage
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
 

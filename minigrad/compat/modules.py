@@ -171,7 +171,7 @@ DISTRIBUTION = (
 TRANSFORM = "To fix it, derive it from distributions.Transform, or use an ExpTransform or a SigmoidTransform."
 GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
-    "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
+    "angle complex conj_physical imag istft polar stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
     "eig eigvals geqrf householder_product ldl_factor lobpcg orgqr ormqr": BY_NUMPY,
     "lu_solve": BY_LINALG,
@@ -199,7 +199,7 @@ NAMES = _by_name(GROUPS)
 # Methods and attributes of tensors.
 OF_TENSORS = {
     "bfloat16": NO_BFLOAT16,
-    "angle cdouble cfloat chalf conj_physical imag istft resolve_conj resolve_neg stft": NO_COMPLEX,
+    "angle cdouble cfloat chalf conj_physical imag istft stft": NO_COMPLEX,
     "col_indices crow_indices dense_dim sparse_dim sparse_mask to_sparse_coo to_sparse_csc to_sparse_csr": NO_SPARSE,
     "eig geqrf orgqr ormqr": BY_NUMPY,
     "lu_solve": BY_LINALG,

@@ -360,6 +360,16 @@ class Base:
         """
         return self if self.dtype.kind != "c" else self._constant(np.conj(self.array))
 
+    def resolve_conj(self) -> Self:
+        """The tensor itself: conj() and negation compute their result at once, so nothing is left to compute.
+
+        >>> minigrad.tensor([1 + 2j]).conj().resolve_conj()
+        tensor([1.-2.j])
+        """
+        return self
+
+    resolve_neg = resolve_conj
+
     @property
     def real(self) -> Self:
         """The real part. For real numbers, this is the tensor itself.

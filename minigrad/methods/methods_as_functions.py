@@ -117,7 +117,7 @@ def of_method(module: str, name: str, tensors: str = "A", method: str = "", **se
 
 
 # The methods of Base (x.float(), x.size()) are not functions, except these.
-OF_BASE = "clone conj is_complex is_floating_point is_signed numel".split()
+OF_BASE = "clone conj is_complex is_floating_point is_signed numel resolve_conj resolve_neg".split()
 # All other methods are functions too, except these. (polygamma, split and where take different arguments as functions.)
 METHODS_ONLY = """
     contiguous expand expand_as is_contiguous ndimension nelement polygamma prelu repeat reshape_as split sum_to_size

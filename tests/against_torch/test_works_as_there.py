@@ -665,6 +665,7 @@ PUBLISHED = {
     "log10 of powers of ten": lambda m, x: [m.tensor([0.001, 0.01, 0.1, 1, 10, 100, 1000]).log10() == m.arange(-3, 4), m.tensor(100.0).log10() == 2, m.log10(m.tensor([1000, 10])) - m.tensor([3, 1])],
     "functions of gradients by rows": lambda m, x: [f(rows_of(m).weight.grad) for f in (lambda g: g.norm(), lambda g: g.sum(), lambda g: g.sqrt().to_dense(), lambda g: g.clone().to_dense(), lambda g: g.double().to_dense(), lambda g: g.data.norm(2), lambda g: m.isnan(g).to_dense().any(), lambda g: g.data.is_sparse)],
     "a step after a look at the gradients by rows": lambda m, x: [(e := rows_of(m)).weight.grad.data.norm(), e.weight.grad.detach().sum(), e.weight.grad.is_sparse, m.optim.SparseAdam(e.parameters(), lr=0.5).step(), e.weight],
+    "nothing is left to compute": lambda m, x: [x.resolve_conj(), (-x).resolve_neg(), m.resolve_neg(m.resolve_conj(x)), m.tensor([1 + 2j]).conj().resolve_conj().numpy()],
     "vectors of all parameters": lambda m, x: [(v := __import__(f"{m.__name__}._utils", fromlist="x")._flatten_dense_tensors([x, x[0, 0]])), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x, x[0, 0]]), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x[0]])],
 }  # fmt: skip
 
