@@ -207,24 +207,34 @@ class ModuleList(_IndexedModules):
 
 
 class _Dict(Module):
-    """The base class of the dict-like containers, which define `keys` and what an index does."""
+    """The base class of the dict-like containers, which define what an index does.
+
+    A program's own class may override keys() and [], to have other keys than names. So these methods do not use keys().
+    """
+
+    def _names(self) -> dict[str, Any]:
+        return self._modules
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(self._names())
 
     def __len__(self) -> int:
-        return len(self.keys())
+        return len(self._names())
 
     def __contains__(self, key: str) -> bool:
-        return key in self.keys()
+        return key in self._names()
 
-    def items(self: Any) -> Iterable[tuple[str, Any]]:
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._names().keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
         """The names and entries."""
-        return {key: self[key] for key in self.keys()}.items()
+        return self._names().items()
 
-    def values(self: Any) -> Iterable[Any]:
+    def values(self) -> Iterable[Any]:
         """The entries."""
-        return {key: self[key] for key in self.keys()}.values()
+        return self._names().values()
 
     def pop(self: Any, key: str) -> Any:
         """Remove an entry and return it."""
@@ -234,7 +244,7 @@ class _Dict(Module):
 
     def clear(self: Any) -> None:
         """Remove all entries."""
-        for key in list(self.keys()):
+        for key in list(self._names()):
             del self[key]
 
 
@@ -261,10 +271,6 @@ class ModuleDict(_Dict):
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
-
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return self._modules.keys()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None) -> None:
         """Add modules from a dict, or from pairs of names and modules."""
@@ -378,9 +384,16 @@ class ParameterDict(_Dict):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return self._keys.keys()
+    def _names(self) -> dict[str, Any]:
+        return self._keys
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names and parameters."""
+        return {key: self[key] for key in self._keys}.items()
+
+    def values(self) -> Iterable[Any]:
+        """The parameters."""
+        return {key: self[key] for key in self._keys}.values()
 
     def get(self, key: str, default: object = None) -> Any:
         """The parameter with this name, or the default."""

@@ -655,6 +655,25 @@ DRAWN = {
     "gradient of the nearest pixels' places": lambda m, x: m.autograd.grad(m.nn.functional.grid_sample(x[None, None], g := m.zeros(1, 1, 2, 2, requires_grad=True), mode="nearest", align_corners=True).sum(), g),
     "pad by too many": lambda m, x: m.nn.functional.pad(x, (3, -1, -1, -1), mode="replicate"), "pad to nothing": lambda m, x: m.nn.functional.pad(x, (-2, -1), mode="replicate"),
 }  # fmt: skip
+
+
+def by_pairs(m):
+    """A maker of dict-like containers with pairs as keys, which their entries have joined as names."""
+
+    def made(kind):
+        own = {
+            "__getitem__": lambda d, k: kind.__getitem__(
+                d, k if isinstance(k, str) else "_".join(k)
+            ),
+            "__delitem__": lambda d, k: kind.__delitem__(d, "_".join(k)),
+            "keys": lambda d: [tuple(k.split("_")) for k in kind.keys(d)],
+        }
+        entry = m.nn.ReLU() if kind is m.nn.ModuleDict else m.ones(2)
+        return type("ByPairs", (kind,), own)({"a_b": entry})
+
+    return made
+
+
 # Found in published programs.
 PUBLISHED = {
     "a class beside a layer": lambda m, x: [type("Both", (getattr(m.nn, name), beside(m)), {})(*args).began for name, args in (("ReLU", ()), ("Dropout", (0.5,)), ("MaxPool2d", (2,)), ("MSELoss", ()), ("Linear", (1, 1)), ("Flatten", ()))],
@@ -665,6 +684,8 @@ PUBLISHED = {
     "log10 of powers of ten": lambda m, x: [m.tensor([0.001, 0.01, 0.1, 1, 10, 100, 1000]).log10() == m.arange(-3, 4), m.tensor(100.0).log10() == 2, m.log10(m.tensor([1000, 10])) - m.tensor([3, 1])],
     "functions of gradients by rows": lambda m, x: [f(rows_of(m).weight.grad) for f in (lambda g: g.norm(), lambda g: g.sum(), lambda g: g.sqrt().to_dense(), lambda g: g.clone().to_dense(), lambda g: g.double().to_dense(), lambda g: g.data.norm(2), lambda g: m.isnan(g).to_dense().any(), lambda g: g.data.is_sparse)],
     "a step after a look at the gradients by rows": lambda m, x: [(e := rows_of(m)).weight.grad.data.norm(), e.weight.grad.detach().sum(), e.weight.grad.is_sparse, m.optim.SparseAdam(e.parameters(), lr=0.5).step(), e.weight],
+    "a dict of modules with keys of its own": lambda m, x: [*map(str, map(list, (d := by_pairs(m)(m.nn.ModuleDict), d.keys(), d.items(), d.values()))), len(d), str(d["a", "b"]), str(d.pop(("a", "b"))), len(d)],
+    "a dict of parameters with keys of its own": lambda m, x: [list(d := by_pairs(m)(m.nn.ParameterDict)), d.keys(), list(d.values()), len(d), d["a", "b"]],
     "nothing is left to compute": lambda m, x: [x.resolve_conj(), (-x).resolve_neg(), m.resolve_neg(m.resolve_conj(x)), m.tensor([1 + 2j]).conj().resolve_conj().numpy()],
     "vectors of all parameters": lambda m, x: [(v := __import__(f"{m.__name__}._utils", fromlist="x")._flatten_dense_tensors([x, x[0, 0]])), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x, x[0, 0]]), sys.modules[f"{m.__name__}._utils"]._unflatten_dense_tensors(v, [x[0]])],
 }  # fmt: skip
