@@ -227,6 +227,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad._C import DisableTorchFunctionSubclass, NoneType, Value, dtype
     from minigrad._six import inf
     from minigrad._tensor import Tensor as FromItsFile
+    from minigrad._tensor_str import PRINT_OPTS, _tensor_str
     from minigrad.autograd.anomaly_mode import detect_anomaly
     from minigrad.autograd.function import FunctionCtx
     from minigrad.distributions.utils import broadcast_all, lazy_property, probs_to_logits
@@ -253,9 +254,21 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.types import Storage, _dtype, _Number
     from minigrad.utils._pytree import tree_map
     from minigrad.utils.data._utils.collate import default_collate
-    from minigrad.utils.data.dataloader import _collate_fn_t
+    from minigrad.utils.data.dataloader import (
+        _BaseDataLoaderIter,
+        _collate_fn_t,
+        _MultiProcessingDataLoaderIter,
+    )
 
     assert isinstance(minigrad.ones(1).storage(), Storage)
+    assert (
+        _tensor_str(minigrad.eye(2), 1) == "[[1., 0.],\n  [0., 1.]]"
+        and PRINT_OPTS.threshold == 1000
+    )
+    batches = iter(minigrad.utils.data.DataLoader([1]))
+    assert vars(nn.modules.activation)["ReLU"] is nn.ReLU and "MSELoss" in dir(nn.modules.loss)
+    assert isinstance(batches, _BaseDataLoaderIter)
+    assert not isinstance(batches, _MultiProcessingDataLoaderIter)
     assert Tensor is FromItsFile is TensorType is minigrad.Tensor and F is nn.functional
     assert _no_grad_uniform_ is nn.init.uniform_ and _no_grad_normal_ is nn.init.normal_
     assert dtype is type(minigrad.float32) and NoneType is not type(None)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.autograd.transforms import NODES, at_leaves_of, flatten, replaced
-from minigrad.core import dtypes
+from minigrad.core import dtypes, formatting
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
 from minigrad.core.storage import Storage as Storage
@@ -328,6 +328,33 @@ def is_tensor_like(inp: object) -> bool:
     (True, False)
     """
     return isinstance(inp, Tensor)
+
+
+class PrintOptions:
+    """`_tensor_str.PRINT_OPTS`: what `set_printoptions` has set.
+
+    >>> PRINT_OPTS.precision, PRINT_OPTS.threshold
+    (4, 1000)
+    """
+
+    precision = property(lambda self: formatting.PRECISION)
+    threshold = property(lambda self: formatting.THRESHOLD)
+    edgeitems = property(lambda self: formatting.EDGE)
+    linewidth = property(lambda self: formatting.WIDTH)
+    sci_mode = property(lambda self: formatting.SCIENTIFIC)
+
+
+PRINT_OPTS = PrintOptions()
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The entries of a tensor in brackets, without "tensor(...)".
+
+    >>> import minigrad
+    >>> _tensor_str(minigrad.ones(2), 0)
+    '[1., 1.]'
+    """
+    return formatting.values(self.array, indent)
 
 
 _log_api_usage_once = _get_tracing_state = never

@@ -62,6 +62,7 @@ PLACES = {
     "_C": "compat.helpers .",
     "__config__ _six nn.common_types overrides": "compat.helpers",
     "_tensor storage": ".",
+    "_tensor_str": "compat.helpers",
     "_utils": "compat.helpers",
     "utils._foreach_utils utils._pytree utils.backcompat": "compat.helpers",
     "amp amp.*": "compat.mixed_precision",
@@ -288,6 +289,11 @@ class Elsewhere(ModuleType):
             if hasattr(place, name):
                 return getattr(place, name)
         return attribute(self.__name__, name)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """All names with their values, for  vars(nn.modules.activation)  and  dir()."""
+        return {name: getattr(self, name) for name in self.__all__} | super().__dict__
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_global_") and name in _at("nn.calling").GLOBAL_HOOKS:

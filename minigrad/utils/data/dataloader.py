@@ -107,7 +107,7 @@ class DataLoader(Generic[T_co]):
         return SequentialSampler(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:
-        return _Pass(self)
+        return _SingleProcessDataLoaderIter(self)
 
     def __len__(self) -> int:
         """The number of batches in a pass."""
@@ -137,8 +137,8 @@ class DataLoader(Generic[T_co]):
         super().__setattr__(name, value)
 
 
-class _Pass(Iterator[Any]):
-    """One pass over the examples."""
+class _BaseDataLoaderIter(Iterator[Any]):
+    """One pass over the examples. Its name and those of its subclasses are PyTorch's, for programs that import them."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.loader = loader
@@ -167,6 +167,14 @@ class _Pass(Iterator[Any]):
 
     def __len__(self) -> int:
         return len(self.loader)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """A pass in the main process, which all are."""
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """A pass with worker processes: none is."""
 
 
 def get_worker_info() -> None:
