@@ -103,6 +103,21 @@ def an_attribute_made_in_the_first_call():
     return Membrane(resets=False)
 
 
+class Masked(nn.Module):
+    """Registers its mask when it first needs it, and its mean in each call, as models of language do."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mask", None, persistent=False)
+        self.register_buffer("mean", minigrad.zeros(3))
+
+    def forward(self, x):
+        if self.mask is None:
+            self.register_buffer("mask", x.new_ones(3, 3).triu(1), persistent=False)
+        self._buffers["mean"] = 0.5 * self.mean + x
+        return (self.mask @ x + self.mean * x).sum()
+
+
 def a_result_that_the_first_call_stores():
     cache = {}
 
@@ -189,6 +204,7 @@ CASES = [
     put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
     a_result_that_the_first_call_stores, momentum_by_hand, FromFirstBatch, Reset, a_count_that_does_not_matter,
+    Masked,
 ]  # fmt: skip
 
 

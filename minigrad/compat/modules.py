@@ -186,7 +186,7 @@ GROUPS = {
     "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
     "IndependentTransform SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
     "DistributedSampler": ONE_PROCESS,
-    "ClassType NoneType Value": NO_COMPILER,
+    "ClassType Graph NoneType Value": NO_COMPILER,
     "DisableTorchFunctionSubclass TorchFunctionMode get_ignored_functions get_overridable_functions "
     "get_testing_overrides handle_torch_function resolve_name": "Functions cannot be overridden by tensors' classes.",
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",

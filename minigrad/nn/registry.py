@@ -169,6 +169,8 @@ class Registry:
         self.__dict__.update(state)
 
     def _register_as(self, name: str, kind: str, value: object) -> None:
+        if modes.unusual > modes.light:
+            modes.tell("assigned", self, name)
         self._registered_kinds[name] = kind
         # As in PyTorch, a method of the class hides what is registered under its name, as in
         # self.parameters = ParameterList(). Its key begins with a dot, as no name does.
