@@ -188,6 +188,21 @@ def a_count_that_does_not_matter():
     return step
 
 
+def a_count_beside_the_count_of_adam():
+    w = minigrad.ones(3, requires_grad=True)
+    agent, adam = SimpleNamespace(calls=0), optim.Adam([w], lr=0.1)
+
+    def step(x):
+        agent.calls += 1
+        adam.zero_grad()
+        loss = ((w - x) ** 2).sum()
+        loss.backward()
+        adam.step()
+        return loss
+
+    return step
+
+
 def a_variable_that_holds_an_input_as_well():
     w, state = minigrad.ones(3), None
 
@@ -204,7 +219,7 @@ CASES = [
     put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
     a_result_that_the_first_call_stores, momentum_by_hand, FromFirstBatch, Reset, a_count_that_does_not_matter,
-    Masked,
+    Masked, a_count_beside_the_count_of_adam,
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from minigrad.optim.optimizer import Closure, Group, Optimizer
 from minigrad.static.differentiate import SlotRows
 from minigrad.static.ir import Args, Kwargs, NumpyFunction, ProgramError
 from minigrad.static.slots import Slot
-from minigrad.static.step_recorder import StepRecorder
+from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
 
 
 def record_optimizer_step(
@@ -208,7 +208,7 @@ class Part(Block):
     def numbers(self, values: tuple[float, ...]) -> list[Any]:
         """The numbers, as cells that NextStep fills before each run."""
         self.cells = [np.array(value, self.sources[0].array.dtype) for value in values]
-        held = [self.recorder.held(cell, "a number of the step") for cell in self.cells]
+        held = [self.recorder.held(cell, STEP_NUMBER) for cell in self.cells]
         return [self._symbol(Slot(self.recorder, i)) for i in held]
 
     def fetch(self, grads: Any) -> None:
@@ -363,7 +363,7 @@ def _cell(
             return Slot(recorder, recorder.held(cell.array))
     cell = Cell(ask, dtype, of)
     recorder.before.append(cell)
-    return Slot(recorder, recorder.held(cell.array, "a number of the step"))
+    return Slot(recorder, recorder.held(cell.array, STEP_NUMBER))
 
 
 def _write_rows(

@@ -23,7 +23,7 @@ from minigrad.core.shapes import Array
 from minigrad.static.guards import OutsideVariable, advances, is_value, surroundings
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot, as_stored
-from minigrad.static.step_recorder import StepRecorder
+from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
 
 
 class PythonState:
@@ -115,11 +115,15 @@ def is_same(program: Program, other: Program) -> bool:
 
 
 def _contents(program: Program) -> tuple[list[str], list[Array]]:
-    """What a program does, as text, and the arrays in it: constants, captured values and settings."""
+    """What a program does, as text, and the arrays in it: constants, captured values and settings.
+
+    Those that are filled before each run, such as Adam's 1 - beta**t, do not count.
+    """
     text = [str(x) for x in (*program.instructions, *program.values, program.outputs)]
     known = program.examples | {i: t.array for i, t in program.captured.items()}
     settings = [part for line in program.instructions for part in parts_in(line.settings)]
-    arrays = [a for i, a in known.items() if i not in program.inputs]
+    filled = {i for i in program.captured if program.values[i].name == STEP_NUMBER}
+    arrays = [a for i, a in known.items() if i not in program.inputs and i not in filled]
     return text, arrays + [part for part in settings if isinstance(part, np.ndarray)]
 
 

@@ -27,6 +27,8 @@ from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError,
 from minigrad.static.slots import Slot
 from minigrad.static.tracing import ProgramRecorder
 
+STEP_NUMBER = "a number of the step"  # the name of an array that is filled before each run
+
 
 class StepRecorder(ProgramRecorder):
     """A recorder that also records backward() and the step() of optimizers.
