@@ -1,5 +1,6 @@
 """What a compiled step makes and stores outside, in plain Python objects and in modules."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -203,6 +204,23 @@ def a_count_beside_the_count_of_adam():
     return step
 
 
+def counts_in_containers():
+    w, calls, sums = minigrad.ones(3, requires_grad=True), [0], {"loss": 0.0, "n": 0}
+    adam = optim.Adam([w], lr=0.1)
+
+    def step(x):
+        adam.zero_grad()
+        loss = ((w - x) ** 2).sum()
+        loss.backward()
+        adam.step()
+        calls[0] += 1
+        sums["loss"] += loss.detach()
+        sums["n"] += len(x)
+        return loss
+
+    return step
+
+
 def a_variable_that_holds_an_input_as_well():
     w, state = minigrad.ones(3), None
 
@@ -219,7 +237,7 @@ CASES = [
     put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
     a_result_that_the_first_call_stores, momentum_by_hand, FromFirstBatch, Reset, a_count_that_does_not_matter,
-    Masked, a_count_beside_the_count_of_adam,
+    Masked, a_count_beside_the_count_of_adam, counts_in_containers,
 ]  # fmt: skip
 
 
@@ -393,13 +411,42 @@ def a_count_outside():
     return step, "t"
 
 
+def a_count_that_decides():
+    """As in DQN: each third call does something else, which two recordings do not show."""
+    agent, total = SimpleNamespace(calls=0), minigrad.zeros(3)
+
+    def step(x):
+        agent.calls += 1
+        if agent.calls % 3 == 0:
+            total.add_(x)
+        return total + x
+
+    return step, "agent.calls"
+
+
+def a_learning_rate_of_its_own():
+    w, calls = minigrad.ones(3, requires_grad=True), [0]
+    adam = optim.Adam([w], lr=0.1)
+
+    def step(x):
+        calls[0] += 1
+        for group in adam.param_groups:
+            group["lr"] = 0.1 / calls[0]
+        adam.zero_grad()
+        ((w - x) ** 2).sum().backward()
+        adam.step()
+        return w * 1
+
+    return step, r"adam\.param_groups\[0\]\['lr'\]|calls\[0\]"
+
+
 @pytest.mark.parametrize(
     "case",
     [
         bias_correction, lambda: (Annealed(), "Annealed.rate"), an_iterator, a_random_generator,
-        a_count_in_a_dict, a_count_outside,
+        a_count_in_a_dict, a_count_outside, a_count_that_decides, a_learning_rate_of_its_own,
     ],
-    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable"],
+    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable", "a choice", "a rate"],
 )  # fmt: skip
 def test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wrong(case):
     eager, (step, name) = case()[0], case()
@@ -407,8 +454,24 @@ def test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wr
 
     for _ in range(2):
         assert step(x).detach().tolist() == pytest.approx(eager(x).detach().tolist())
-    with pytest.raises(ProgramError, match=f"the step depends on {name}, which has another value"):
+    with pytest.raises(
+        ProgramError, match=f"the step depends on ({name}), which has another value"
+    ):
         step(x)
+
+
+def test_a_step_that_copies_a_module_which_it_changes_is_refused():
+    net = nn.Linear(2, 1)
+
+    @static.compile
+    def step(x):
+        before = copy.deepcopy(net)
+        with minigrad.no_grad():
+            net.weight.add_(1.0)
+        return before(x)
+
+    with pytest.raises(ProgramError, match="the step changes .* or by deepcopy"):
+        step(minigrad.ones(1, 2))
 
 
 def test_a_function_alone_may_not_keep_a_tensor_that_it_writes_to():

@@ -552,7 +552,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
                 "protocol at the moment. Use x.detach().clone()."
             )
         cls = Tensor if isinstance(self, View) else type(self)
-        z = memo[id(self)] = _unpickled(cls, np.array(self.array), self.requires_grad)
+        array = np.array(modes.read_values(self))
+        z = memo[id(self)] = _unpickled(cls, array, self.requires_grad)
         if self.grad is not None:
             z.grad = self.grad.__deepcopy__(memo)
         if self.__dict__:

@@ -14,6 +14,7 @@ from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, as_dtype
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.modes import read_values
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import empty
@@ -56,7 +57,7 @@ class Parameter(Tensor):
         """A parameter with its own memory. The gradient is not copied."""
         if id(self) in memo:
             return memo[id(self)]
-        z = type(self)(wrap(self.array.copy()), self.requires_grad)
+        z = type(self)(wrap(read_values(self).copy()), self.requires_grad)
         memo[id(self)] = z
         return z
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from minigrad.core.errors import is_ours
 from minigrad.nn.module import Module
+from minigrad.optim.optimizer import Optimizer
 from minigrad.static.slots import VALUES, Slot
 
 
@@ -96,6 +97,12 @@ def _names_in(code: CodeType) -> set[str]:
     return set(code.co_names).union(code.co_freevars, texts, *inner)
 
 
+def _codes_in(code: CodeType) -> list[CodeType]:
+    """The code of a function, and of the functions in it."""
+    inner = [_codes_in(x) for x in code.co_consts if isinstance(x, CodeType)]
+    return sum(inner, [code])
+
+
 def _globals_in(code: CodeType) -> set[str]:
     """The names of global variables in the code of a function, and of the functions in it."""
     inner = (_globals_in(x) for x in code.co_consts if isinstance(x, CodeType))
@@ -112,10 +119,24 @@ def _outside_variables(f: FunctionType) -> Iterator[OutsideVariable]:
 
 
 class Surroundings(NamedTuple):
-    """What a function can read outside of itself, also in objects; and the names in all code that it can call."""
+    """What a function can read outside of itself, also in objects; all code that it can call, and the names in it."""
 
     variables: list[OutsideVariable]
     names: set[str]
+    codes: list[CodeType]
+
+    def only_counts(self, v: OutsideVariable) -> bool:
+        """Is this number only updated, as in  calls += 1,  and not read anywhere else?
+
+        An update loads and stores its name once; that of an entry, n["calls"] += 1, loads the key.
+        """
+        if v.place is None:
+            return False
+        key = v.name if v.key == CONTENT else v.key
+        lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
+        lines = [i for i in lines if type(i.argval) is type(key)]
+        loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
+        return loads <= (1 if v.entry else stores)
 
     def guard(self, now: "Surroundings") -> Guard:
         """A guard for what the function reads, if it is the same now, and for the parameters of modules."""
@@ -134,6 +155,7 @@ def surroundings(f: Callable[..., object]) -> Surroundings:
     """What a function can read outside of itself, at this moment."""
     found: list[OutsideVariable] = []
     names: set[str] = set()
+    codes: list[CodeType] = []
     known: set[int] = set()
     todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
     methods: list[FunctionType] = []
@@ -146,6 +168,7 @@ def surroundings(f: Callable[..., object]) -> Surroundings:
             known.add(id(x))
             if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
                 names |= _names_in(x.__code__)
+                codes += _codes_in(x.__code__)
             todo += _parts_of(name, x)
             methods += _methods_of(x)
         if not todo:
@@ -155,7 +178,7 @@ def surroundings(f: Callable[..., object]) -> Surroundings:
                 if id(m) not in known and (m.__name__ in names or m.__name__ in UNNAMED)
             ]
             todo = [OutsideVariable(m.__qualname__, m) for m in called]
-    return Surroundings(found, names)
+    return Surroundings(found, names, codes)
 
 
 # Methods that are called without their names.
@@ -206,6 +229,12 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, Module):
         children = [OutsideVariable(f"{name}.{k}", m, vars(x), k) for k, m in x._modules.items()]
         own = [v for v in own if _is_setting(v, ours)] + children
+    elif isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
+        groups = enumerate(x.param_groups)
+        settings = [
+            (f"{name}.param_groups[{k}][{s!r}]", v) for k, g in groups for s, v in g.items()
+        ]
+        return [OutsideVariable(setting, v) for setting, v in settings if isinstance(v, PLAIN)]
     elif ours:
         return ()
     of_classes: dict[str, object] = {}

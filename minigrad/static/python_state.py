@@ -7,7 +7,8 @@
 
 Each run would use the same numbers, and nothing would tell. So these are refused. Whether a number
 that changes matters, we learn from the programs of the next calls: they differ, or they do not. (A
-flag changes only once:  if not self.is_set: self.is_set = True.)
+flag changes only once:  if not self.is_set: self.is_set = True.) A number that each call changes matters,
+too, if the code reads it for more than that, as in  if n % 10 == 0;  and so does a learning rate.
 
 What changes between the calls, such as `beta` when it is annealed from epoch to epoch, is another
 matter: see guards.py.
@@ -32,6 +33,7 @@ class PythonState:
     guard     after check(): what the function reads and has not changed
     changed   after check(): a number outside of the function that is new or has changed, or an iterator or
               random generator that it may advance; None if there is none
+    is_used   after check(): is this number read for more than its own update, as in  if n % 10 == 0?
     """
 
     def __init__(self, f: Callable[..., object]) -> None:
@@ -39,6 +41,7 @@ class PythonState:
         self.around = surroundings(f)
         self.before, self.generators = _values_of(self.around.variables), _generators()
         self.changed: str | None = None
+        self.is_used = False
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
@@ -47,7 +50,11 @@ class PythonState:
         after = _values_of(now.variables)
         self._check_tensors(after, recorder)
         self.guard = self.around.guard(now)
-        self.changed = next((name for name, x in after.items() if self._differs(name, x)), None)
+        changed = [
+            v for v in now.variables if v.name in after and self._differs(v.name, after[v.name])
+        ]
+        used = [v for v in changed if not advances(v.value) and not now.only_counts(v)]
+        self.changed, self.is_used = next((v.name for v in used or changed), None), bool(used)
         # The step may have been the first to load numpy.random, whose state comes first.
         if _generators()[-len(self.generators) :] != self.generators:
             raise ProgramError(

@@ -105,8 +105,8 @@ class StepRecorder(ProgramRecorder):
                 name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
                 raise ProgramError(
                     f"the step changes {name}, and reads its values as Python numbers (item(), int(x), numpy() or "
-                    "bool(x)), but a program uses the same numbers in each run. To fix it, compute with the tensor "
-                    "itself, or read and change it outside of the compiled function."
+                    "bool(x)) or by deepcopy, but a program uses the same numbers in each run. To fix it, compute with "
+                    "the tensor itself, or read and change it outside of the compiled function."
                 )
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:

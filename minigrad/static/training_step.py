@@ -216,7 +216,7 @@ class Replay:
         new = not all(isinstance(value, tensor) for value in before_it)
         outputs += [number for _, number in left if number is not None]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
-        self.once = self._is_tentative(new or bool(left), python.changed)
+        self.once = self._is_tentative(new or bool(left), python)
         if not self.once:
             self.earlier = None
         self.after = recorder.after
@@ -230,14 +230,16 @@ class Replay:
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
-    def _is_tentative(self, stored: bool, changed: str | None) -> bool:
+    def _is_tentative(self, stored: bool, python: PythonState) -> bool:
         """Is the step to be recorded again? Raises ProgramError if a number that changes makes a difference each time.
 
         The second call may still differ from the first: then the third one decides.
         """
+        changed = python.changed
         if self.earlier is None:
             return stored or changed is not None
-        if changed is None or is_same(self.plan.program, self.earlier.plan.program):
+        same = not python.is_used and is_same(self.plan.program, self.earlier.plan.program)
+        if changed is None or same:
             return False
         if self.earlier.earlier is None:
             return True
