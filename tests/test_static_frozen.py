@@ -406,7 +406,7 @@ def _set_global(value):
 
 def _outside():
     """Functions that read a number, 0.5, outside of themselves, and how to change it."""
-    s, layer, p = Settings(), Scaled(), nn.Dropout(0.5)
+    s, layer, p, leaky = Settings(), Scaled(), nn.Dropout(0.5), nn.LeakyReLU(0.5)
     helper = lambda x: x * s.beta
     yield "global", lambda x: x * BETA, _set_global
     yield "closure", *of_closure(0.5)
@@ -425,6 +425,8 @@ def _outside():
     yield "list", lambda x: x * s.several[0], lambda value: s.several.__setitem__(0, value)
     yield "module", lambda x: layer(x), lambda value: setattr(layer, "beta", value)
     yield "a layer of ours", lambda x: p(x) * 0 + p.p * x, lambda value: setattr(p, "p", value)
+    change_slope = lambda value: setattr(leaky, "negative_slope", value)
+    yield "a layer of ours that alone reads it", lambda x: -leaky(-x), change_slope
     yield (
         "partial",
         functools.partial(lambda s, x: x * s.beta, s),
@@ -460,6 +462,15 @@ def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
     assert fresh_gradients() == [True] * 4 and step().item() == net[0].weight.item()
     net[0].weight = nn.Parameter(minigrad.full((1, 1), 7.0))
     assert fresh_gradients() == [True] * 4 and step().item() == 7.0
+
+
+def test_a_hook_that_a_layer_gets_later_is_noticed():
+    net = nn.Sequential(nn.Identity())
+    step = static.compile(lambda x: net(x) * 3)
+
+    assert step(T(2.0)).item() == 6.0
+    net[0].register_forward_hook(lambda layer, x, z: z + 1)
+    assert step(T(2.0)).item() == 9.0
 
 
 def test_the_number_of_a_class_counts_until_the_object_has_its_own():

@@ -42,11 +42,16 @@ class OutsideVariable(NamedTuple):
     entry: bool = False
 
     def is_read(self, names: set[str]) -> bool:
-        """May the function read it? Of objects and large containers, these are the parts that its code names."""
+        """May the function read it? Of objects and large containers, these are the parts that its code names.
+
+        Layers of ours read their settings, such as the p of Dropout, in code of ours.
+        """
         fixed = (Slot, ModuleType, type, BuiltinFunctionType)
         if self.place is None or isinstance(self.value, fixed):
             return False
         if self.key in names or self.key == CONTENT or isinstance(self.value, Module):
+            return True
+        if isinstance(self.place, Module) and _is_ours(type(self.place)):
             return True
         return self.entry and len(self.place) <= FEW and isinstance(self.value, PLAIN)
 
@@ -139,7 +144,7 @@ class Surroundings(NamedTuple):
         return loads <= (1 if v.entry else stores)
 
     def guard(self, now: "Surroundings") -> Guard:
-        """A guard for what the function reads, if it is the same now, and for the parameters of modules."""
+        """A guard for what the function reads, if it is the same now, and for the parameters and hooks of modules."""
         values = {v.name: v.value for v in now.variables}
         read = [v for v in self.variables if v.is_read(self.names)]
         modules = {id(v.value): v for v in self.variables if isinstance(v.value, Module)}
@@ -148,7 +153,13 @@ class Surroundings(NamedTuple):
             for v in modules.values()
             for k, p in v.value._parameters.items()
         ]
-        return Guard([v for v in read if _alike(v.value, values.get(v.name))] + parameters)
+        hooks = [
+            OutsideVariable(
+                f"{v.name}._call_hooks", v.value._call_hooks, v.value, "_call_hooks", getattr
+            )
+            for v in modules.values()
+        ]
+        return Guard([v for v in read if _alike(v.value, values.get(v.name))] + parameters + hooks)
 
 
 def surroundings(f: Callable[..., object]) -> Surroundings:
