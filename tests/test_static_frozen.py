@@ -464,13 +464,29 @@ def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
     assert fresh_gradients() == [True] * 4 and step().item() == 7.0
 
 
-def test_a_hook_that_a_layer_gets_later_is_noticed():
+def test_hooks_and_layers_that_come_and_go_are_noticed():
     net = nn.Sequential(nn.Identity())
     step = static.compile(lambda x: net(x) * 3)
 
     assert step(T(2.0)).item() == 6.0
-    net[0].register_forward_hook(lambda layer, x, z: z + 1)
-    assert step(T(2.0)).item() == 9.0
+    hooks = [net[0].register_forward_hook(lambda layer, x, z, k=k: z + k) for k in (1, 2)]
+    assert step(T(2.0)).item() == 15.0
+    hooks[0].remove()
+    assert step(T(2.0)).item() == 12.0
+    net.append(nn.Threshold(5.0, 0.0))
+    assert step(T(2.0)).item() == 0.0
+
+
+def test_a_hook_that_a_parameter_gets_later_is_noticed():
+    net = nn.Linear(1, 1)
+    step = static.compile(lambda x: net(x).sum().backward())
+
+    step(minigrad.ones(1, 1))
+    assert net.weight.grad.item() == 1.0
+    net.weight.register_hook(lambda g: g * 2)
+    net.zero_grad()
+    step(minigrad.ones(1, 1))
+    assert net.weight.grad.item() == 2.0
 
 
 def test_the_number_of_a_class_counts_until_the_object_has_its_own():

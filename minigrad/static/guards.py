@@ -12,7 +12,7 @@ import dis
 import functools
 import inspect
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from operator import getitem, is_
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -59,11 +59,15 @@ class OutsideVariable(NamedTuple):
 class Guard:
     """What a recorded function has read outside of itself: its program holds as long as this is the same.
 
-    changed   the name of the first variable that is not
+    containers   dicts, which must have as many entries as during recording
+    changed      the name of the first variable that is not the same
     """
 
-    def __init__(self, variables: Sequence[OutsideVariable]) -> None:
+    def __init__(
+        self, variables: Sequence[OutsideVariable], containers: Sequence[Sized] = ()
+    ) -> None:
         self.variables = variables
+        self.containers, self.lengths = containers, list(map(len, containers))
         found, had = ([v for v in variables if v.read is read] for read in (getitem, getattr))
         self.places, self.objects = [v.place for v in found], [v.place for v in had]
         self.keys, self.names = [v.key for v in found], [v.key for v in had]
@@ -72,6 +76,8 @@ class Guard:
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
+        if list(map(len, self.containers)) != self.lengths:
+            return False
         try:
             if all(map(is_, map(getitem, self.places, self.keys), self.values)) and (
                 not self.objects
@@ -144,7 +150,7 @@ class Surroundings(NamedTuple):
         return loads <= (1 if v.entry else stores)
 
     def guard(self, now: "Surroundings") -> Guard:
-        """A guard for what the function reads, if it is the same now, and for the parameters and hooks of modules."""
+        """A guard for what the function reads, if it is the same now, and for the members and hooks of modules."""
         values = {v.name: v.value for v in now.variables}
         read = [v for v in self.variables if v.is_read(self.names)]
         modules = {id(v.value): v for v in self.variables if isinstance(v.value, Module)}
@@ -159,7 +165,15 @@ class Surroundings(NamedTuple):
             )
             for v in modules.values()
         ]
-        return Guard([v for v in read if _alike(v.value, values.get(v.name))] + parameters + hooks)
+        hooks += [
+            OutsideVariable(f"{v.name}._hooks", node.plan, node, "plan", getattr)
+            for v in parameters
+            if v.value is not None and (node := v.value.node) is not None
+        ]
+        members: list[Sized] = [v.value._registered_kinds for v in modules.values()]
+        members += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
+        same = [v for v in read if _alike(v.value, values.get(v.name))]
+        return Guard(same + parameters + hooks, members)
 
 
 def surroundings(f: Callable[..., object]) -> Surroundings:
