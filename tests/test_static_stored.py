@@ -318,7 +318,18 @@ def an_entry():
     return step, r"states\['h'\]\[0\]"
 
 
-@pytest.mark.parametrize("case", [an_attribute, an_entry])
+def an_entry_of_a_parameter():
+    w = minigrad.ones(3, requires_grad=True)
+    velocity = {w: minigrad.zeros(3)}
+
+    def step(x):
+        velocity[w] = 0.5 * velocity[w] + x
+        return velocity[w].sum()
+
+    return step, "velocity.<Tensor 0>."
+
+
+@pytest.mark.parametrize("case", [an_attribute, an_entry, an_entry_of_a_parameter])
 def test_a_step_that_reads_and_replaces_a_tensor_outside_is_refused(case):
     step, name = case()
 

@@ -235,7 +235,10 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, (dict, list, tuple)):
         items = x.items() if isinstance(x, dict) else enumerate(x)
         some = items if len(x) <= MANY else ()
-        return [OutsideVariable(f"{name}[{k!r}]", part, x, k, entry=True) for k, part in some]
+        return [
+            OutsideVariable(f"{name}[{_as_key(k, n)}]", part, x, k, entry=True)
+            for n, (k, part) in enumerate(some)
+        ]
     if isinstance(x, MethodType):
         return [
             OutsideVariable(name.rpartition(".")[0] or name, x.__self__),
@@ -267,6 +270,11 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
         of_classes |= {} if _is_ours(c) else _plain_ones(c)
     inherited = {k: value for k, value in of_classes.items() if k not in vars(x)}
     return own + _attributes(name, x, inherited)
+
+
+def _as_key(k: object, n: int) -> str:
+    """The text of the n-th key of a dict; a tensor, as in velocity[p], would be printed with all its numbers."""
+    return f"<{type(k).__name__} {n}>" if isinstance(k, VALUES) else repr(k)
 
 
 def _attributes(name: str, x: object, values: Mapping[str, object]) -> list[OutsideVariable]:
