@@ -221,6 +221,22 @@ def counts_in_containers():
     return step
 
 
+def gradients_after_the_step_of_an_optimizer():
+    w = minigrad.ones(3, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.1)
+
+    def step(x):
+        sgd.zero_grad()
+        ((w - x) ** 2).sum().backward()
+        sgd.step()
+        size = w.grad.norm()
+        (w * x).sum().backward()  # is added
+        sgd.step()
+        return size + (w * x).sum()
+
+    return step
+
+
 def a_variable_that_holds_an_input_as_well():
     w, state = minigrad.ones(3), None
 
@@ -238,6 +254,7 @@ CASES = [
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
     a_result_that_the_first_call_stores, momentum_by_hand, FromFirstBatch, Reset, a_count_that_does_not_matter,
     Masked, a_count_beside_the_count_of_adam, counts_in_containers,
+    gradients_after_the_step_of_an_optimizer,
 ]  # fmt: skip
 
 

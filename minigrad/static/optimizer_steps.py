@@ -63,12 +63,13 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     if optimizer._hooks["before_step"] or optimizer._hooks["after_step"]:
         return False
     begin = len(recorder.instructions)
-    slots, made = len(recorder.slots), len(recorder.made)
+    slots, made, taken = len(recorder.slots), len(recorder.made), dict(recorder.taken)
     try:
         with recorder.stopping():
             for k, group in enumerate(optimizer.param_groups):
                 _record_group(recorder, optimizer, k, group)
     except NotRecordable:
+        recorder.taken = taken
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
                 f"{type(optimizer).__name__} could only be recorded in part. To fix it, step it outside of the "
@@ -103,9 +104,7 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
         if optimizer._partition(k, params, [p.array for p in params], group) is None:
             raise NotRecordable
         recorder.before.append(NextStep(recorder, optimizer, k, params, grads))
-    for p in group["params"]:
-        if p.node is not None:
-            p.node.grad = None  # no longer needed: this frees its buffer
+    recorder.taken |= {id(p.node): p.node.grad for p in group["params"] if p.node is not None}
 
 
 class NotRecordable(Exception):

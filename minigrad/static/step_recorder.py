@@ -34,6 +34,7 @@ class StepRecorder(ProgramRecorder):
     """A recorder that also records backward() and the step() of optimizers.
 
     leaves    id -> the AccumulateGrad of each leaf
+    taken     id -> the gradient of a leaf with which an optimizer has taken a step: no run stores it in .grad
     before    checks and updates before each run (learning rates, step counts)
     after     calls after each run: the steps of optimizers that could not be recorded
     written   the tensors that the program writes to
@@ -47,6 +48,7 @@ class StepRecorder(ProgramRecorder):
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
         self.leaves: dict[int, AccumulateGrad] = {}
+        self.taken: dict[int, Any] = {}
         self.stale: set[int] = set()  # values whose memory has been overwritten
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of

@@ -202,6 +202,7 @@ class Replay:
         finally:
             replacement.step = before
             recorder.restore_attributes()
+            recorder.taken.clear()
             for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:
@@ -265,7 +266,7 @@ class Replay:
         with recorder.watching():
             result = f(*inputs, **keywords)
         for node in recorder.leaves.values():
-            if node.grad is not None:
+            if node.grad is not None and node.grad is not recorder.taken.get(id(node)):
                 recorder.show(node)
         self.assigned = recorder.keep_attributes()
         recorder.write_replaced()
