@@ -502,6 +502,21 @@ def test_a_step_that_copies_a_module_which_it_changes_is_refused():
         step(minigrad.ones(1, 2))
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        lambda: minigrad.manual_seed(0),
+        lambda: minigrad.Generator().manual_seed(0),
+        lambda: minigrad.set_rng_state(minigrad.get_rng_state()),
+    ],
+)
+def test_a_step_that_seeds_a_generator_is_refused(seed):
+    step = static.compile(lambda x: (x + minigrad.rand(2), seed())[0])
+
+    with pytest.raises(ProgramError, match="do it outside of the recorded function"):
+        step(minigrad.ones(2))
+
+
 def test_a_function_alone_may_not_keep_a_tensor_that_it_writes_to():
     with pytest.raises(ProgramError, match="writes to a tensor from outside"):
         static.record(made_in_the_first_call())(minigrad.ones(3))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from minigrad.core import modes
 from minigrad.core.memory import Tensor
 from minigrad.random.generator import Generator, default_generator
 
@@ -72,6 +73,7 @@ def set_rng_state(new_state: Tensor) -> None:
     >>> (minigrad.rand(2) == x).all()
     tensor(True)
     """
+    modes.tell("reseeds")
     default_generator.set_state(new_state)
 
 

@@ -66,6 +66,7 @@ class Generator:
 
         Raises RuntimeError if it is not an integer, and ValueError if it has more than 64 bits.
         """
+        modes.tell("reseeds")
         try:
             seed = operator.index(seed)
         except TypeError:

@@ -115,6 +115,13 @@ class TracingObserver(modes.Observer):
             )
         yield
 
+    def reseeds(self) -> None:
+        """Raise ProgramError: the runs of a program draw on from where the generator is."""
+        raise ProgramError(
+            "a random generator gets a seed or a state while a program is recorded, but the runs of the program would "
+            "not do this again. To fix it, do it outside of the recorded function."
+        )
+
     def cannot_record(self, what: str) -> None:
         """Raise ProgramError: the gradient program is made of the rules of operations."""
         raise ProgramError(
