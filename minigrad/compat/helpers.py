@@ -330,21 +330,8 @@ def is_tensor_like(inp: object) -> bool:
     return isinstance(inp, Tensor)
 
 
-class PrintOptions:
-    """`_tensor_str.PRINT_OPTS`: what `set_printoptions` has set.
-
-    >>> PRINT_OPTS.precision, PRINT_OPTS.threshold
-    (4, 1000)
-    """
-
-    precision = property(lambda self: formatting.PRECISION)
-    threshold = property(lambda self: formatting.THRESHOLD)
-    edgeitems = property(lambda self: formatting.EDGE)
-    linewidth = property(lambda self: formatting.WIDTH)
-    sci_mode = property(lambda self: formatting.SCIENTIFIC)
-
-
-PRINT_OPTS = PrintOptions()
+# The defaults of set_printoptions, to which programs return.
+PRINT_OPTS = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None)
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:

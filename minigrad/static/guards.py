@@ -159,16 +159,12 @@ class Surroundings(NamedTuple):
             for v in modules.values()
             for k, p in v.value._parameters.items()
         ]
+        hooked = [(v.name, v.value, "_call_hooks") for v in modules.values()]
+        hooked += [(v.name, v.value.node, "plan") for v in parameters if v.value is not None]
         hooks = [
-            OutsideVariable(
-                f"{v.name}._call_hooks", v.value._call_hooks, v.value, "_call_hooks", getattr
-            )
-            for v in modules.values()
-        ]
-        hooks += [
-            OutsideVariable(f"{v.name}._hooks", node.plan, node, "plan", getattr)
-            for v in parameters
-            if v.value is not None and (node := v.value.node) is not None
+            OutsideVariable(f"hooks of {name}", getattr(x, key), x, key, getattr)
+            for name, x, key in hooked
+            if x is not None
         ]
         members: list[Sized] = [v.value._registered_kinds for v in modules.values()]
         members += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
