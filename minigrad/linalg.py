@@ -639,7 +639,7 @@ def matrix_rank(
     least = s.max(-1, initial=0) * _tolerance(A, atol, rtol)
     if atol is not None:
         least = np.maximum(least, _array(atol))
-    return wrap((s > least[..., None]).sum(-1))
+    return wrap((s > least[..., None]).sum(-1, dtype=np.int64))
 
 
 @takes_out

@@ -105,7 +105,9 @@ class RowSparse:
         if self.is_coalesced:
             return self
         if self.shape[0] <= 16 * len(self.indices):  # a table of moderate size: no need to sort
-            rows = np.flatnonzero(np.bincount(self.indices, minlength=self.shape[0]))
+            rows = np.flatnonzero(
+                np.bincount(self.indices.astype(np.intp, copy=False), minlength=self.shape[0])
+            )
             return type(self)(rows, self.to_dense().take(rows, 0), self.shape, True)
         rows, inverse = np.unique(self.indices, return_inverse=True)
         values = np.zeros((len(rows), *self.shape[1:]), self.values.dtype)
@@ -190,6 +192,7 @@ class Rows:
 
     array: Any
     _constant: Any  # makes an array a tensor of the same kind
+    _index_tensor: Any  # the same for indices: int64
 
     @property
     def is_sparse(self) -> bool:
@@ -231,7 +234,7 @@ class Rows:
                 [0, 1]])
         """
         places = self.array.indices[None] if self.is_sparse else np.stack(self.array.nonzero())
-        return self._constant(places)
+        return self._index_tensor(places)
 
     def values(self) -> Self:
         """The values at the indices, of shape (k, ...)."""

@@ -302,7 +302,7 @@ class Categorical(_ProbsOrLogits):
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
-    _values = lambda self: wrap(np.arange(self._num_events))
+    _values = lambda self: wrap(np.arange(self._num_events, dtype=np.int64))
     _mode = lambda self: self.probs.argmax(-1)
 
     def _moments(self) -> tuple[Tensor, Tensor]:

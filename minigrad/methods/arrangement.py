@@ -476,7 +476,7 @@ class Arrangement(Base):
             raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
         if counts.size and counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
-        z = ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
+        z = ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts.astype(np.intp, copy=False)), axis=dim)
         return z if isinstance(repeats, Base) else named(z, "ViewBackward0")
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:

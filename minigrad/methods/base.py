@@ -98,6 +98,10 @@ class Base:
         """A tensor of the same kind with these values and no graph."""
         return array
 
+    def _index_tensor(self, array: Array) -> Any:
+        """A tensor of indices or counts: int64. NumPy's have 32 bits on a 32-bit machine, for example in a browser."""
+        return self._constant(array if array.dtype == np.int64 else array.astype(np.int64))
+
     def _read_as(self, dtype: DTypeLike) -> Self:
         """A view of the same bytes as another dtype."""
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")

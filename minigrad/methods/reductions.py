@@ -141,7 +141,7 @@ class Reductions(Operators, Indexing):
         >>> x.argmax()
         tensor(5)
         """
-        return ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim)
+        return _long(ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim))
 
     def argmin(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         """The index of the smallest entry, as int64. If several are equal, the first one.
@@ -157,7 +157,7 @@ class Reductions(Operators, Indexing):
         >>> x.argmin()
         tensor(0)
         """
-        return ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim)
+        return _long(ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim))
 
     def all(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """True where all entries along some axes are not 0. NaN counts as True.
@@ -518,7 +518,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
     at = argextreme(seen(x), axis=a, keepdims=True)
-    indices = x._constant(at if keepdims else at.squeeze(a))
+    indices = x._index_tensor(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
@@ -529,6 +529,11 @@ def along_one_axis(f: Callable[..., Any], x: Reductions, dim: int, *settings: ob
         return f(x, axis, *settings)
     z = f(x.reshape(1), 0, *settings)
     return type(z)(*[_number(t) for t in z]) if isinstance(z, tuple) else _number(z)
+
+
+def _long(z: Any) -> Any:
+    """The indices z as int64, which they are already but on a 32-bit machine."""
+    return z if z.dtype == np.int64 else z.long()
 
 
 def _number(z: Any) -> Any:

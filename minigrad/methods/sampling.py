@@ -107,11 +107,11 @@ class Sampling(ArrayMethods):
         if not replacement or num_samples == 1:
             priority = weights / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
             order = np.argsort(-priority, axis=-1, kind="stable")
-            return make.wrap(order[..., :num_samples].copy())
+            return make.wrap(order[..., :num_samples].astype(np.int64))
         cumulative = np.cumsum(weights, -1, dtype=w.dtype)
         cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
         at = kernels.uniform((len(cumulative), num_samples), np.dtype(np.float64), 0, 1, generator)
-        return make.wrap(searched(cumulative, at).reshape((*w.shape[:-1], num_samples)))
+        return self._index_tensor(searched(cumulative, at).reshape((*w.shape[:-1], num_samples)))
 
     def random_(self, low: int | None = None, to: int | EllipsisType | None = ..., *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.

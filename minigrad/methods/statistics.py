@@ -234,8 +234,8 @@ class Statistics(Reductions):
         tensor([5, 6])
         """
         if as_tuple:
-            return tuple([self._constant(i.copy()) for i in np.nonzero(np.atleast_1d(seen(self)))])
-        return self._constant(np.argwhere(seen(self)))
+            return tuple([self._index_tensor(i.copy()) for i in np.nonzero(np.atleast_1d(seen(self)))])
+        return self._index_tensor(np.argwhere(seen(self)))
 
     def argwhere(self) -> Self:
         """The indices of the nonzero entries, one row for each: the same as x.nonzero().
@@ -309,7 +309,7 @@ class Statistics(Reductions):
             raise RuntimeError("weights should be 1-d and have the same length as input")
         if minlength < 0:
             raise RuntimeError("minlength should be >= 0")
-        counts = self._constant(np.bincount(x, None, minlength))
+        counts = self._index_tensor(np.bincount(x.astype(np.intp, copy=False), None, minlength))
         if weights is None:
             return counts
         dtype = np.float32 if weights.dtype == np.float32 else np.float64
@@ -426,9 +426,9 @@ def entries_at(x: Base, index: Array, dim: int | None) -> Any:
 
 
 def requested(z: Base, *others: Array | None) -> Any:
-    """z and those of the others that are not None, as a tuple of tensors; z alone if there are none."""
+    """z and those of the indices and counts that are not None, as a tuple of tensors; z alone if there are none."""
     arrays = [a for a in others if a is not None]
-    return (z, *map(z._constant, arrays)) if arrays else z
+    return (z, *map(z._index_tensor, arrays)) if arrays else z
 
 
 def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:

@@ -37,7 +37,7 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
         at = in_c_order(at.squeeze(axis))
         z = unsafe_view.apply(z, shape=at.shape)
     form = "1" if "median" in kind.__name__ else "0"  # MedianBackward0 is the median of all entries
-    return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._constant(at))
+    return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._index_tensor(at))
 
 
 def ordered(name: str, x: Any) -> None:
@@ -71,7 +71,7 @@ def sort(x: Any, axis: int, descending: bool, stable: bool = False) -> Any:
 def argsort(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort x along axis."""
     ordered("argsort", x)
-    return x._constant(sorting(seen(x), axis, descending))
+    return x._index_tensor(sorting(seen(x), axis, descending))
 
 
 def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
@@ -235,7 +235,7 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
         z = np.asanyarray(np.searchsorted(rows, values, side))
     else:
         z = searched(rows, values, side)
-    return x._constant(z.astype(np.int32) if out_int32 else z)
+    return x._constant(z.astype(np.int32)) if out_int32 else x._index_tensor(z)
 
 
 def searched(rows: Any, values: Any, side: Literal["left", "right"] = "left") -> Any:

@@ -287,7 +287,7 @@ def _put_rows(table: Array, rows: Array, values: Array) -> None:
         table[rows] = values
         return
     row = _row_type(values.nbytes // len(values))
-    table.reshape(-1).view(row).put(rows, values.reshape(-1).view(row))
+    table.reshape(-1).view(row).put(rows.astype(np.intp, copy=False), values.reshape(-1).view(row))
 
 
 @lru_cache(maxsize=16)

@@ -132,7 +132,9 @@ def embedding(
         _clip_row_norms(weight, index, max_norm, norm_type)
     counts = None
     if scale_grad_by_freq:
-        counts = np.bincount(index.reshape(-1), minlength=n)[index].astype(weight.dtype)
+        counts = np.bincount(index.reshape(-1).astype(np.intp, copy=False), minlength=n)[
+            index
+        ].astype(weight.dtype)
     return ops.embedding.apply(
         weight, index=index, padding_idx=padding_idx, sparse=sparse, counts=counts
     )

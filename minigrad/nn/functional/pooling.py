@@ -278,7 +278,7 @@ def _adaptive_max_pool(
             part = seen(x)[..., top:bottom, left:right]
             best = ops.flat_images(part).argmax(-1)  # type: ignore[no-untyped-call]
             places.append((top + best // (right - left)) * width + left + best % (right - left))
-    at = np.stack(places, -1).reshape((*x.shape[:-2], rows, columns))
+    at = np.stack(places, -1).reshape((*x.shape[:-2], rows, columns)).astype(np.int64, copy=False)
     z = x.flatten(-2).gather(-1, ops.flat_images(at))  # type: ignore[no-untyped-call]
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")

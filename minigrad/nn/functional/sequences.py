@@ -72,7 +72,9 @@ def _log_start_probability(scores: Tensor, frames: Array, letters: Array) -> Ten
     first = np.arange(scores.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
     alpha = where(wrap(first), scores, NEVER)
     if not frames.all():  # without frames, only the empty target is possible
-        empty = scores.new_full((1, scores.shape[1]), NEVER).index_fill(1, wrap(np.array([0])), 0)
+        empty = scores.new_full((1, scores.shape[1]), NEVER).index_fill(
+            1, wrap(np.zeros(1, np.int64)), 0
+        )
         alpha = where(wrap((frames > 0)[:, None]), alpha, empty)
     return alpha
 

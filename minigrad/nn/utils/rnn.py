@@ -83,7 +83,7 @@ for _name in ("double", "float", "half", "long", "int", "short", "char", "byte")
 
 def invert_permutation(permutation: Tensor) -> Tensor:
     """The inverse of a permutation."""
-    return wrap(np.argsort(permutation.array))
+    return permutation.argsort()
 
 
 def pack_padded_sequence(
@@ -105,7 +105,7 @@ def pack_padded_sequence(
     given = np.asanyarray(seen(lengths))
     order = None
     if not enforce_sorted:
-        order = np.argsort(-given, kind="stable")
+        order = np.argsort(-given, kind="stable").astype(np.int64, copy=False)
         given = given[order]
         input = input.index_select(0 if batch_first else 1, wrap(order))
     x = input.transpose(0, 1) if batch_first else input

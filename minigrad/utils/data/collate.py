@@ -66,8 +66,8 @@ def default_convert(data: object) -> Any:
     """Convert arrays in a nested structure to tensors, without stacking. Used if batch_size=None.
 
     >>> import numpy as np
-    >>> default_convert({"x": np.arange(3), "name": "a"})
-    {'x': tensor([0, 1, 2]), 'name': 'a'}
+    >>> default_convert({"x": np.ones(3, np.float32), "name": "a"})
+    {'x': tensor([1., 1., 1.]), 'name': 'a'}
     """
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in NUMBERS:
         return as_tensor(data)
