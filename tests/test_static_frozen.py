@@ -8,7 +8,7 @@ import pytest
 
 import minigrad
 import minigrad.nn.functional as F
-from minigrad import nn, static
+from minigrad import nn, optim, static
 from minigrad.static import ProgramError
 from tests.numeric import assert_close
 
@@ -487,6 +487,28 @@ def test_a_hook_that_a_parameter_gets_later_is_noticed():
     net.zero_grad()
     step(minigrad.ones(1, 1))
     assert net.weight.grad.item() == 2.0
+
+
+def test_an_optimizer_that_forgets_its_state_begins_anew():
+    def losses(compiled):
+        w = minigrad.ones(3, requires_grad=True)
+        adam, found = optim.Adam([w], lr=0.1), []
+
+        def step():
+            adam.zero_grad()
+            loss = (w * w).sum()
+            loss.backward()
+            adam.step()
+            return loss
+
+        run = static.compile(step) if compiled else step
+        for k in range(6):
+            if k == 4:
+                adam.state.clear()
+            found.append(run().item())
+        return found
+
+    assert losses(True) == pytest.approx(losses(False))
 
 
 def test_the_number_of_a_class_counts_until_the_object_has_its_own():

@@ -168,6 +168,7 @@ class Surroundings(NamedTuple):
         ]
         members: list[Sized] = [v.value._registered_kinds for v in modules.values()]
         members += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
+        members += [v.value.state for v in self.variables if isinstance(v.value, Optimizer)]
         same = [v for v in read if _alike(v.value, values.get(v.name))]
         return Guard(same + parameters + hooks, members)
 
