@@ -387,7 +387,7 @@ def unknown(rng, g):
     yield "right * 1.3", g * 1.3
     yield "right + noise", g + 0.2 * size * rng.normal(size=g.shape)
     if g.size > 2:
-        yield "right, permuted", rng.permutation(g.reshape(-1)).reshape(g.shape)
+        yield "permuted", rng.permutation(g.reshape(-1)).reshape(g.shape)
         one = g.copy()
         one.reshape(-1)[int(rng.integers(g.size))] += 0.5 * size
         yield "one entry is wrong", one

@@ -164,7 +164,7 @@ def squares_and_means():
     return {"x": x, "t": t}, z, {"x": D / 6, "t": -D / 6}, [
         ("mean_for_sum", "x", 2 * D), ("scale", "x", D / 12), ("sign", "t", D / 6),
         ("mean_for_sum", "t", -2 * D), ("transposed", "x", D.T / 6),
-        ("shape", "x", D.reshape(-1) / 6),
+        ("shape", "x", D.reshape(-1) / 6), ("permuted", "x", D[[1, 2, 0]] / 6),
         ("finite_difference_noise", "x", D / 6 + 1e-6 * draw(3, 4, seed=5)),
     ]
 
@@ -734,6 +734,7 @@ def single_precision():
     return {"x": x, "w": w}, z, {"w": X.T @ R / 4, "x": R @ W.T / 4}, [
         ("mean_for_sum", "w", X.T @ R * 2), ("transposed", "w", R.T @ X / 4),
         ("scale", "x", R @ W.T / 8), ("sign", "w", -X.T @ R / 4),
+        ("permuted", "w", (X.T @ R / 4)[:, ::-1]),
         ("finite_difference_noise", "w", X.T @ R / 4 + 1e-4 * draw(5, 2, seed=9)),
     ]
 

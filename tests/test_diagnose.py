@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import tensor
+from minigrad import nn, tensor
 from minigrad.autograd import grad
 from minigrad.core.op import REGISTRY
 from minigrad.nn import functional as F
@@ -31,6 +31,7 @@ from tests.teach_programs import (
     draw,
     fifty_operations,
     leaf,
+    sigmoid,
     the_gates_of_a_recurrent_unit,
 )
 
@@ -224,6 +225,22 @@ FORMULAS = {
     "one of two slopes": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * (X4 > 0), G4, "mask_missing"),
     "two slopes swapped": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * np.where(X4 > 0, 0.25, 1), G4,
                            "mask_inverted"),
+    "no sum of g": (lambda x: x.log_softmax(1), G4 - P4, G4, "upstream_ignored"),
+    "exp without its sum": (lambda x: F.cross_entropy(x, minigrad.tensor([0, 3, 0, 1]), reduction="sum"),
+                            np.exp(X4) - HOT, None, "wrong_argument"),
+    "no mean, and the sign": (lambda x: F.cross_entropy(x, minigrad.tensor([0, 3, 0, 1])), HOT - P4, None,
+                              "mean_for_sum"),
+    "upside down": (lambda x: (x**2 + 1).log(), G4 * (X4**2 + 1) * 2 * X4, G4, "wrong_argument"),
+    "lowered by two": (lambda x: x**3, G4 * 3 * X4, G4, "wrong_argument"),
+    "raised": (lambda x: x**-2, G4 * -2 / X4, G4, "wrong_argument"),
+    "a power's integral": (lambda x: x**3, G4 * X4**4 / 4, G4, "wrong_argument"),
+    "the square of 1 / x": (lambda x: (x**2 + 1).log(), G4 * 2 * X4 / (X4**2 + 1) ** 2, G4, "wrong_argument"),
+    "atan, a minus": (lambda x: x.atan(), G4 / (1 - X4**2), G4, "wrong_argument"),
+    "L1 for L2": (lambda x: (x * minigrad.tensor(Y4)).sum() + 0.1 * (x**2).sum(), Y4 + 0.1 * np.sign(X4), None,
+                  "wrong_argument"),
+    "L1 for MSE": (lambda x: F.mse_loss(x, minigrad.tensor(Y4)), np.sign(X4 - Y4) / 16, None, "wrong_argument"),
+    "some signs": (lambda x: x.tanh(), np.abs(G4 * (1 - TANH**2)), G4, "sign"),
+    "half of a difference quotient": (lambda x: x.sin(), G4 * (np.sin(X4 + 1e-5) - np.sin(X4)) / 2e-5, G4, "scale"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 
@@ -501,6 +518,10 @@ NEW = {
         lambda x: (x.repeat(2) * tensor(np.ravel(M)[:8])).sum(), X, "index_not_scattered", np.ravel(M)[:4]),
     "the_largest_along_another_axis": (
         lambda x: (x.max(1).values * tensor(W[:3])).sum(), M, "reduction_axis", (M == M.max(0)) * W[:3]),
+    "all_of_equal_entries": (
+        lambda x: (F.max_pool2d(x[None, None], 2) * tensor(N[:1, :1])).sum(),
+        np.array([[3.0, 1], [3, 2]]),
+        "ties", N[0, 0] * np.array([[1.0, 0], [1, 0]])),
     "windows_that_overwrite_each_other": (
         lambda x: (F.max_pool2d(x[None, None], 2, 1) * tensor(N[:2, :2])).sum(), M, "index_not_scattered",
         of_windows()),
@@ -880,6 +901,87 @@ def test_the_bias_of_a_convolution_that_was_not_summed_is_named(summed, kind):
     row = compare(z, {bias: g.sum(summed)}).rows[0]
 
     assert row.diagnosis.kind == kind
+
+
+def of_the_windows(which, **settings):
+    """Convolutions with g, and the gradients of x and w as a student would collect them window by window."""
+    x, w, g = leaf(draw(2, 1, 6, 6)), leaf(draw(2, 1, 3, 3, seed=1)), None
+    z = F.conv2d(x, w, **settings)
+    g = draw(*z.shape, seed=2)
+    p, s = settings.get("padding", 0), settings.get("stride", 1)
+    padded, dx, dw = np.pad(x.numpy(force=True), [(0, 0), (0, 0), (p, p), (p, p)]), 0, 0
+    dx = np.zeros_like(padded)
+    for i, j in np.ndindex(z.shape[2:]):
+        at = (..., slice(i * s, i * s + 3), slice(j * s, j * s + 3))
+        dx[at] += np.einsum("no,ocij->ncij", g[:, :, i, j], w.numpy(force=True))
+        one = padded[..., i : i + 3, j : j + 3]  # as if the stride were 1
+        dw = dw + np.einsum("no,ncij->ocij", g[:, :, i, j], one)
+    return (x, z, g, dx[..., :6, :6]) if which == "x" else (w, z, g, dw)
+
+
+@pytest.mark.parametrize(
+    "which, settings, words",
+    [("w", {"stride": 2}, "their stride is 1"), ("x", {"padding": 1}, "cut off at the end")],
+)
+def test_windows_in_the_wrong_place_are_named(which, settings, words):
+    t, z, g, mine = of_the_windows(which, **settings)
+
+    found = compare(z, {t: mine}, gradient=g).rows[0].diagnosis
+
+    assert found.kind == "wrong_argument" and words in found.message
+
+
+def lstm_by_hand(slopes, order="ifgo", of_c=lambda tanh: 1 - tanh**2):
+    """The gradient of the last state of nn.LSTM with respect to weight_hh; slopes: those of i, f, g and o."""
+    layer, x = nn.LSTM(2, 3, bias=False).double(), draw(3, 2, 2)
+    hs, cs, gates = [np.zeros((2, 3))], [np.zeros((2, 3))], []
+    w, u = (p.numpy(force=True) for p in (layer.weight_hh_l0, layer.weight_ih_l0))
+    for x_t in x:
+        i, f, g, o = np.split(hs[-1] @ w.T + x_t @ u.T, 4, 1)
+        gates.append((sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)))
+        i, f, g, o = gates[-1]
+        cs.append(f * cs[-1] + i * g)
+        hs.append(o * np.tanh(cs[-1]))
+    dh, dc, dw = draw(2, 3, seed=1), 0, 0
+    for t in (2, 1, 0):
+        i, f, g, o = gates[t]
+        tanh = np.tanh(cs[t + 1])
+        dc = dc + dh * o * of_c(tanh)
+        parts = dc * g, dc * cs[t], dc * i, dh * tanh
+        d = dict(
+            zip(
+                "ifgo",
+                (p * s(z) for p, s, z in zip(parts, slopes, gates[t], strict=True)),
+                strict=True,
+            )
+        )
+        d = np.concatenate([d[k] for k in order], 1)
+        dw, dh, dc = dw + d.T @ hs[t], d @ w, dc * f
+    return layer.weight_hh_l0, layer(tensor(x))[1][0][0], dw
+
+
+OF_A_SIGMOID, OF_A_TANH = lambda z: z * (1 - z), lambda z: 1 - z**2
+SLOPES = [OF_A_SIGMOID, OF_A_SIGMOID, OF_A_TANH, OF_A_SIGMOID]
+
+
+@pytest.mark.parametrize(
+    "changed, kind",
+    [({}, None), ({"order": "ifog"}, "exchanged"), ({"of_c": np.ones_like}, "upstream_only"),
+     ({"slopes": [OF_A_SIGMOID, np.ones_like, *SLOPES[2:]]}, "upstream_only"),
+     ({"slopes": 4 * [OF_A_SIGMOID]}, "wrong_argument")],
+)  # fmt: skip
+def test_a_mistake_in_the_gates_of_an_lstm_is_named(changed, kind):
+    w, z, mine = lstm_by_hand(**{"slopes": SLOPES, **changed})
+
+    row = compare(z, {w: mine}, gradient=draw(2, 3, seed=1)).rows[0]
+
+    assert (row.diagnosis and row.diagnosis.kind) == kind, row.diagnosis
+
+
+def test_a_wrong_gradient_of_an_operation_that_refuses_another_axis_does_not_fail_the_comparison():
+    x = leaf(draw(3, 6))
+
+    assert compare(F.glu(x, 1), x=draw(3, 6, seed=1)).rows[0].diagnosis is None
 
 
 def test_a_missing_derivative_of_a_function_goes_by_both_names():

@@ -56,6 +56,7 @@ KINDS = {
     "stale_value": "a value from before an in-place write is used instead of the one after it, or the reverse",
     "wrong_argument": "a derivative is evaluated at the wrong value: at the input instead of the output, for example",
     "matmul_order": "the factors of a matrix product are in the wrong order",
+    "permuted": "the numbers are right, but in another order",
     "transposed": "the result, or a factor of a matrix product, is transposed",
     "sign": "a sign is wrong",
     "forgot_inner": "the chain rule stops one step early, before the inner function",
@@ -398,6 +399,15 @@ def _upstream_twice(use: Use, share: Array) -> Passes:
     if any(np.all(a == a**3) for a in (share, use.g)):
         return None  # all 0, 1 or -1: no difference to see; or g * g alone, which may be anything
     return use.rule(use.g**2)
+
+
+@mistake("wrong_argument")
+def _divided(use: Use, share: Array) -> Passes:
+    """The incoming gradient was divided by the derivative of {op}{line}, not multiplied by it.
+
+    The derivative of log(x) is 1 / x, not x, for example.
+    """
+    return use.g / share if use.of_one and np.all(share) and not one_number(share) else None
 
 
 UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem")

@@ -656,6 +656,8 @@ def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: An
     if use.name != "x" or values.get("groups", 1) != 1 or set(values.get("dilation", ())) - {1}:
         return
     rows, columns = values["kernel_size"] if w is None else w.shape[-2:]
+    if w is None and stride[0] >= rows and stride[1] >= columns:
+        return  # they do not overlap
     top, _, left, _ = padding
     room = [(0, 0)] * (use.passed.ndim - 2) + [padding[:2], padding[2:]]
     height, width = use.passed.shape[-2:]
@@ -722,3 +724,23 @@ def _kernel_flipped(use: Use) -> Variants:
             yield use.rule(use.g, w=_T(w))
         if w.shape[0] == w.shape[1]:
             yield use.rule(use.g, w=np.swapaxes(w, 0, 1))
+
+
+@mistake("wrong_argument", "convolution")
+def _windows_elsewhere(use: Use, padding: Any) -> Variants:
+    """The windows in the derivative of {op}{line} are not those of the forward pass: {n}.
+
+    Window i starts at  i * stride - padding,  in the forward and in the backward pass.
+    """
+    top, bottom, left, right = padding
+    if use.name == "w":
+        _, _, down, across = np.add(use.g.shape, use.passed.shape) - 1
+        x = np.pad(use.values["x"], [(0, 0), (0, 0), (top, bottom), (left, right)])
+        other = {"x": x[..., :down, :across], "padding": (0, 0, 0, 0), "stride": (1, 1)}
+        yield Variant(use.rule(use.g, **other), "their stride is 1")
+    elif use.name == "x":
+        down, across = top + bottom, left + right
+        for k, end in enumerate(("end", "beginning")):
+            kept = k * down, down - k * down, k * across, across - k * across
+            words = f"all of the padding was cut off at the {end}"
+            yield Variant(use.rule(use.g, padding=kept), words)

@@ -369,6 +369,8 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         ("sign", "the sum is added, not subtracted", g + p * total),
         ("mean_for_sum", "it has a mean, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
+        ("upstream_ignored", "the factor sum(g) is missing", g - p),
+        ("wrong_argument", "the factor p is missing", g - total),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
         ("forgot_inner", "only the logarithm is differentiated, and not the softmax", g / p),
         ("wrong_argument", "it is that of softmax, without the logarithm",
@@ -470,6 +472,7 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
     yield "double_counted", f"it contains the derivative of {name} already", (p - y) * slope
     if name == "softmax(x)":
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
+        yield "wrong_argument", "exp(x) is not divided by its sum", np.exp(x) - y
         for axis in range(x.ndim if np.ndim(y) else 0):
             for k in (1, -1):  # the classes are counted from 1
                 yield "wrong_argument", "the targets are off by one class", p - np.roll(y, k, axis)

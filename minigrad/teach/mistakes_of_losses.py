@@ -155,6 +155,18 @@ def _one_branch_of_huber(use: Use, x: Array, y: Array) -> Variants:
         yield Variant(d, f"the factor {'delta' if huber else '1 / beta'} of one part is missing")
 
 
+@mistake("wrong_argument", "mse_loss pow square")
+def _absolute_value_for_square(use: Use, x: Array) -> Passes:
+    """{op}{line} is a square, but your gradient is that of an absolute value, as in an L1 loss.
+
+    The derivative of x**2 is 2 * x, and that of abs(x) is the sign of x.
+    """
+    d = x - use.values["y"] if use.op_name == "mse_loss" else x
+    if use.op_name == "pow" and not (use.name == "x" and np.all(use.values["y"] == 2)):
+        return None
+    return use.passed / np.abs(2 * d) if np.min(d) < 0 < np.max(d) else None
+
+
 # ------------------------------------------------------------------ statistics
 
 

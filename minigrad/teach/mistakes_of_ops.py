@@ -6,6 +6,7 @@ Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,12 @@ def _exponent_not_lowered(use: Use) -> Variants:
         ):
             yield Variant(use.fit(use.g * y), "the value that is squared is missing")
             yield Variant(use.fit(use.g * x * x), "it is the square, which was not differentiated")
-        if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
-            for e in (y - 0.5, y - 1.5, y - 2):
+        if np.size(y) == 1:
+            root = np.all(y % 1 == 0.5)  # for a root, half of it
+            for e in (y - 0.5, y - 1.5, y - 2, y + 1) if root else (y - 2, y + 1):
                 words = f"its exponent is {float(e):g} but should be {float(y - 1):g}"
-                yield Variant(use.fit(use.g * y * x**e), words)
+                yield Variant(use.fit(use.g * y * x**e) if np.all(e) else None, words)
+            yield Variant(use.fit(use.g * x ** (y + 1) / (y + 1)), "it is the integral")
     elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
     elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
@@ -200,6 +203,11 @@ INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
         (lambda x, z: np.sqrt(z), "exp(x); yours is exp(x / 2)"),
     ],
     "abs": [(lambda x, z: x, "the sign of x; yours is x itself")],
+    "log": [
+        (lambda x, z: x**-2, "1 / x; yours is 1 / x**2"),
+        (lambda x, z: z / x, "1 / x; yours is log(x) / x"),
+    ],
+    "atan": [(lambda x, z: 1 / (1 - x * x), "1 / (1 + x**2): the sign is wrong")],
     "softplus": [(lambda x, z: np.expm1(z), "a sigmoid: the denominator is missing")],
 }
 
@@ -370,6 +378,56 @@ def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode | None]]:
             value = graph.values(origin).get(name)
             if isinstance(value, np.ndarray):
                 yield value, nodes.get(name)
+
+
+# ------------------------------------------------------------------ the gates of an LSTM
+
+
+@mistake("exchanged", "lstm_gates")
+def _gates_in_another_order(use: Use) -> Variants:
+    """The gates are in the wrong order in the derivative of {op}{line}: {n}.
+
+    The quarters of the weights belong to i, f, g and o, in this order.
+    """
+    parts = np.split(use.passed, 4, -1)
+    for order in list(permutations(range(4)))[1:]:
+        words = ", ".join("ifgo"[k] for k in order)
+        yield Variant(np.concatenate([parts[k] for k in order], -1), words)
+
+
+def _at_one_gate(use: Use, *slopes: Array) -> Variants:
+    """g times one of these slopes at one gate, or at all of them."""
+    gates = np.arange(use.g.shape[-1]) * 4 // use.g.shape[-1]
+    for slope, (k, name) in product(slopes, enumerate(("i", "f", "g", "o", "all gates"))):
+        yield Variant(np.where((gates == k) | (k == 4), use.g * slope, use.passed), name)
+
+
+@mistake("upstream_only", "lstm_gates")
+def _gate_not_differentiated(use: Use) -> Passes:
+    """The derivative of the sigmoid or tanh is missing in {op}{line}, for {n}.
+
+    Multiply by  z * (1 - z)  for a sigmoid, and by  1 - z**2  for the tanh.
+    """
+    return _at_one_gate(use, np.ones_like(use.g))
+
+
+@mistake("wrong_argument", "lstm_gates")
+def _gate_of_another_function(use: Use, z: Array) -> Passes:
+    """The derivative in {op}{line} is that of another function, for {n}.
+
+    It is  z * (1 - z)  for a sigmoid, and  1 - z**2  for the tanh of the candidate.
+    """
+    return _at_one_gate(use, z * (1 - z), 1 - z * z, 1 - z)
+
+
+@mistake("upstream_only", "lstm_hidden")
+def _cell_not_differentiated(use: Use, x: Array) -> Variants:
+    """The derivative of tanh is missing in the gradient of {op}{line}, h = o * tanh(c).
+
+    The gradient of c is  g * o * (1 - tanh(c)**2).
+    """
+    if use.name == "y":
+        yield use.g * np.split(x, 4, -1)[3]
 
 
 # ------------------------------------------------------------------ masks and ties
@@ -607,17 +665,25 @@ def _dropout_scale_missing(use: Use) -> Passes:
     return wide * passes
 
 
-@mistake("ties", "relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)
+@mistake("ties", "relu", "abs", "max_pool2d", *CLAMPS, *OF_TWO, *EXTREMES)
 def _ties(use: Use, x: Array) -> Passes:
     """Where entries are equal, or exactly at a kink, {op}{line} passes the gradient differently
     than you do.
 
-    amax and amin share it equally, max and min along a dim give it to one entry, and maximum and
-    minimum halve it. relu and abs pass nothing at 0.
+    amax and amin share it equally, max and min along a dim and max_pool2d give it to one entry, and
+    maximum and minimum halve it. relu and abs pass nothing at 0.
     """
     g, passed = use.g, use.passed
     if use.op_name in EXTREMES:
         return _ties_of_a_reduction(use, x)
+    if use.op_name == "max_pool2d":  # where the windows do not overlap
+        rows, columns = use.values["kernel_size"]
+        blocks = (*x.shape[:-2], x.shape[-2] // rows, rows, x.shape[-1] // columns, columns)
+        windows = x.reshape(blocks)
+        largest = windows == windows.max((-3, -1), keepdims=True)
+        counts = largest.sum((-3, -1), keepdims=True)
+        wide = largest * g[..., :, None, :, None]
+        return [d.reshape(x.shape) for d in (wide, wide / counts)]
     if use.op_name in OF_TWO:
         equal = np.equal(x, use.values["y"]) & np.ones(g.shape, bool)
         wide = passed if passed.shape == g.shape else np.asarray(use.wide())

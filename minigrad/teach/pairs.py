@@ -45,7 +45,7 @@ FACTORS = ("sign", "scale")  # a pair is named after the other mistake, which sa
 PER_OPERATION = {
     "missing_path", "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties",
     "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
-    "matmul_order", "transposed", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
+    "matmul_order", "transposed", "exchanged", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
 
 IN_STEPS = {*PER_OPERATION, "double_counted", "broadcast_not_summed", "scale"}
@@ -387,7 +387,7 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
                  "were missing") for n in sorted(a.graph.numbers)]  # fmt: skip
     for times, kind, words in factors:
         for attempt in tried:
-            if attempt.row.kind in ("sign", "scale", "mean_for_sum"):
+            if attempt.row.kind in ("sign", *(("scale", "mean_for_sum") if times != -1 else ())):
                 continue
             candidate = a.right + attempt.effect
             if np.any(candidate) and a.same(times * candidate):

@@ -33,7 +33,7 @@ from minigrad.teach.difference import Array
 
 AnyNode = Node | AccumulateGrad
 # what a mistake raises where values do not fit what it expects: then it was not made here
-MISFITS = ArithmeticError, LookupError, TypeError, ValueError
+MISFITS = ArithmeticError, LookupError, RuntimeError, TypeError, ValueError
 
 
 @dataclass(eq=False, repr=False)

@@ -5,7 +5,7 @@
     KEPT           what .grad holds after several backward passes
     IN_ALL         a sign or a factor of the whole gradient; a different quantity
     SUBSTITUTED    another tensor's value in a derivative
-    STOPPED        the chain rule, stopped several steps too early
+    STOPPED        tried last: entries in another order, another sign, or the gradient of another step
 
 These are tables, with a function for each mistake. For a place where the mistake gives exactly the
 student's numbers, the function yields arguments for Answer.found: `use`, the place, and words for
@@ -359,6 +359,27 @@ def _reversed(a: Answer) -> Places:
     for axes in (*((k,) for k in range(a.right.ndim)), (-2, -1)):
         if a.gives(np.flip(a.right, axes)) and not a.same(-a.right):
             yield {"n": _in_words([k % a.right.ndim for k in axes])}
+
+
+@mistake_in(STOPPED, "permuted")
+def _in_another_order(a: Answer) -> Places:
+    """The gradient of {x} has the right numbers, but in another order.
+
+    Look for something that moves entries: a sort, a shuffle, an index, a reshape.
+    """
+    if not a.few and a.equal(np.sort(a.mine, None), np.sort(a.right, None)):
+        yield {}
+
+
+@mistake_in(STOPPED, "sign")
+def _some_opposite(a: Answer) -> Places:
+    """The entries of the gradient of {x} have the right sizes, but {n} have the wrong sign.
+
+    Compare them with the others: what is negative there? Look also for an absolute value.
+    """
+    wrong = int(np.sum(a.right * a.mine < 0))
+    if not a.few and wrong > 1 and a.same(np.copysign(a.right, a.mine)):
+        yield {"n": f"{wrong} of {a.right.size}"}
 
 
 @mistake_in(IN_ALL, "transposed")
