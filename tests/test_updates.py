@@ -548,6 +548,27 @@ def test_an_optimizer_that_is_not_written_out_still_has_a_sign():
     assert report.diagnosis.kind == "sign"
 
 
+@pytest.mark.parametrize(
+    "name, settings, kinds",
+    [
+        ("Adam", {"lr": 0.1, "eps": 1e-2}, ("bias_correction", "eps_inside_sqrt")),
+        ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}, ("sign", "nesterov_missing")),
+    ],
+)
+def test_two_mistakes_in_the_steps_are_both_named(name, settings, kinds):
+    start, grads = data()
+    known = [s for s in (*AROUND_AN_OPTIMIZER, *MISTAKES) if name in s.of.split()]
+    one, two = (next(s for s in known if s.kind == kind) for kind in kinds)
+    given = {**settings, **(two.changes(settings) if callable(two.changes) else two.changes)}
+    yours = steps_by_hand(name, start, grads, given, one)
+
+    found = compare_update(
+        getattr(optim, name), settings, params=start, grads=grads, yours=yours
+    ).diagnosis
+
+    assert {found.kind, *found.also} == set(kinds) and "two mistakes" in found.message
+
+
 def test_results_in_single_precision_are_held_against_its_tolerance():
     start, grads = data()
     yours = [p.astype(np.float32) for p in by_hand(upwards, start, grads, [0.1] * 4)]

@@ -8,25 +8,30 @@ such as the formula of a paper, of another library, or a common slip (mistakes_o
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, islice, pairwise, takewhile
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, general_diagnosis
+from minigrad.teach.diagnose import SECONDS
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED, UPHILL
+from minigrad.teach.pairs import MANY
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.steps_by_hand import (
     UPDATES,
+    Settings,
     Slip,
     by_hand,
     changed,
     settings_of_steps,
 )
+from minigrad.teach.uses import MISFITS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +249,9 @@ def diagnose_update(
         found = found or [slip for slip in FACTORS if same(steps(slip))]
         if not found:
             given = {**UPDATES[name][1], **settings} if name in UPDATES else settings
-            return _other_lengths(given, steps, start, grads, yours)
+            one = _other_lengths(given, steps, start, grads, yours)
+            enough = name in UPDATES and np.size(start) > 1 and len(yours) > 2
+            return one or (_two_at_once(made, lambda slip: same(steps(slip))) if enough else None)
     first = found[0]
     also = tuple(dict.fromkeys(slip.kind for slip in found if slip.kind != first.kind))
     return general_diagnosis(first.kind, first.message, first.hint, also)
@@ -274,6 +281,29 @@ def _other_lengths(
     alike = np.ptp(np.divide(rates, given)) < 1e-6
     also = ("bias_correction",) if "betas" in settings else ()
     return general_diagnosis("scale" if alike else "lr_schedule", message, hint, also)
+
+
+def _two_at_once(slips: Sequence[Slip], gives: Callable[[Slip], bool]) -> Diagnosis | None:
+    """The first pair of mistakes that gives the values, if all such pairs have a kind in common."""
+
+    def fits(pair: tuple[Slip, Slip]) -> bool:
+        def changes(s: Settings) -> Settings:
+            first = changed(s, s["grads"], pair[0])
+            return changed(first, first["grads"], pair[1])
+
+        try:
+            return gives(pair[0]._replace(changes=changes))
+        except MISFITS:  # the second is not possible after the first
+            return False
+
+    until = time.thread_time() + SECONDS
+    pairs = takewhile(lambda _: time.thread_time() < until, combinations(slips, 2))
+    found = list(islice(filter(fits, pairs), MANY))
+    if not found or not set.intersection(*({one.kind, two.kind} for one, two in found)):
+        return None
+    one, two = found[0]
+    message = f"There are two mistakes. One: {one.message} The other: {two.message}"
+    return general_diagnosis(one.kind, message, f"{one.hint} {two.hint}", (two.kind,))
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
