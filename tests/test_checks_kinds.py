@@ -243,6 +243,7 @@ WRONG_TANGENTS = [
     (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(w @ x) * (w @ x), "other_variable"),
     (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v) * (u @ x + w @ v), "wrong_argument"),
     (lambda w, x: (w @ x).sin(), LAYER, lambda w, x, u, v: np.cos(u @ x + w @ v), "upstream_only"),
+    (lambda x: x.exp(), [[(4,)], [(3,)]], lambda x, u: u, "upstream_only"),
     (lambda x: x.softmax(-1), [[(4,)], [(3,)]], lambda x, u: P(x) * (u - u.sum()), "wrong_argument"),
     (lambda x: (-(x**2)).exp(), [[(4,)], [(3,)]], lambda x, u: np.exp(-(x**2)) * u, "upstream_only"),
     (root_of, [[(4,)], [(3,)]], last_steps_tangent, "missing_path"),

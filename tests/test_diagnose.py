@@ -225,6 +225,8 @@ FORMULAS = {
     "one of two slopes": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * (X4 > 0), G4, "mask_missing"),
     "two slopes swapped": (lambda x: x * minigrad.where(x > 0, 1.0, 0.25), G4 * np.where(X4 > 0, 0.25, 1), G4,
                            "mask_inverted"),
+    "a root without its half": (lambda x: (x + 1).exp() * (x**2 + 1) ** -0.5,
+                                np.exp(X4 + 1) * (X4**2 + 1) ** -1.5 * ((X4**2 + 1) - 2 * X4) * G4, G4, "scale"),
     "no sum of g": (lambda x: x.log_softmax(1), G4 - P4, G4, "upstream_ignored"),
     "exp without its sum": (lambda x: F.cross_entropy(x, minigrad.tensor([0, 3, 0, 1]), reduction="sum"),
                             np.exp(X4) - HOT, None, "wrong_argument"),

@@ -256,7 +256,10 @@ def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 
 
 def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
-    return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
+    here = [u for u in a.graph.uses if u.node is d.node]
+    roots = (np.asarray(u.values["y"]) for u in here if "y" in u.values and u.op_name == "pow")
+    halves = (abs(constant_factor(u)) for u in here)
+    return any(c in (0.5, 2.0) for c in halves) or any(np.all(np.abs(y) == 0.5) for y in roots)
 
 
 def _ops(a: Answer) -> set[str]:

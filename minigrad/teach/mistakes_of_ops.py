@@ -372,7 +372,7 @@ def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode | None]]:
     graph, origin = use.graph, use.origins.get(use.name)
     if graph.target in graph.known:
         yield graph.known[graph.target], graph.target
-    if isinstance(origin, Node):
+    if isinstance(origin, Node) and origin not in graph.inputs - {graph.target}:
         nodes = dict(zip(names_of(operation_of(origin)[0]), origin.edges, strict=False))
         for name in "xy":
             value = graph.values(origin).get(name)
