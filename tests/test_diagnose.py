@@ -986,6 +986,14 @@ def test_a_wrong_gradient_of_an_operation_that_refuses_another_axis_does_not_fai
     assert compare(F.glu(x, 1), x=draw(3, 6, seed=1)).rows[0].diagnosis is None
 
 
+def test_nothing_is_not_the_share_of_an_example_without_influence():
+    x, g = leaf(X4), G4 * [1, 1, 1, 0]
+
+    row = compare(x @ tensor(Y4), {x: 0 * X4}, gradient=g).rows[0]
+
+    assert "All entries are 0" in row.diagnosis.message
+
+
 def test_a_missing_derivative_of_a_function_goes_by_both_names():
     x = leaf(X)
 

@@ -23,7 +23,7 @@ import pytest
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.sandbox import choose, container, launch, lockdown
+from minigrad.grading.sandbox import choose, container, launch, lockdown, stand_in
 from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch
 from minigrad.grading.sandbox.image import build_image, cached_image
 from minigrad.grading.sandbox.launch import Limits, Process
@@ -450,6 +450,14 @@ def test_an_image_is_readable_for_root_s_unused_user(tmp_path):
     for path in (made, *made.rglob("*")):
         wanted = 0o555 if path.is_dir() else 0o444
         assert path.stat().st_mode & wanted == wanted, path
+
+
+@pytest.mark.parametrize("answered", [list, lambda absent: absent.tangent(1).detach()])
+def test_what_stands_in_for_a_check_says_so_where_an_answer_uses_it(answered):
+    check = stand_in._Absent("minigrad.teach.Tangents", inert=True)()
+
+    with pytest.raises(ImportError, match="Tangents.*: the engine is not available"):
+        answered(check)
 
 
 # ------------------------------------------------------------------------- what is started

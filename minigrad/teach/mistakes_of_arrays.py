@@ -585,10 +585,10 @@ def _one_example(use: Use) -> Variants:
         only = np.zeros_like(use.g)
         np.moveaxis(only, axis, 0)[k] = np.moveaxis(use.g, axis, 0)[k]
         d = use.rule(only)
-        if d is not None and not np.allclose(d * many, use.passed):  # that would be a mean
+        if d is not None and np.any(d) and not np.allclose(d * many, use.passed):  # or a mean
             yield Variant(d, f"only the {one} of {many}")
-            if many > 2:
-                yield Variant(use.passed - d, f"all of {many} but the {one}")
+            if many > 2 and np.any(rest := use.passed - d):
+                yield Variant(rest, f"all of {many} but the {one}")
 
 
 # ------------------------------------------------------------------ einsum

@@ -9,10 +9,11 @@ import importlib.abc
 import importlib.machinery
 import sys
 from types import ModuleType
+from typing import NoReturn
 
 
 class _Absent:
-    """Placeholder for an imported object of minigrad. Calling it fails, unless it is inert."""
+    """Placeholder for an imported object of minigrad. It is no answer, and calling it fails unless it is inert."""
 
     def __init__(self, name: str, inert: bool) -> None:
         self.__dict__.update(_name=name, _inert=inert)
@@ -20,12 +21,20 @@ class _Absent:
     def __getattr__(self, name: str) -> "_Absent":
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("detach", "tolist"):  # an answer is being read
+            raise self._refused()
         return _Absent(f"{self._name}.{name}", bool(self._inert))
 
     def __call__(self, *arguments: object, **settings: object) -> "_Absent":
         if not self._inert:
-            raise ImportError(f"{self._name}: the engine is not available for this question")
+            raise self._refused()
         return self
+
+    def __iter__(self) -> NoReturn:
+        raise self._refused()
+
+    def _refused(self) -> ImportError:
+        return ImportError(f"{self._name}: the engine is not available for this question")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
