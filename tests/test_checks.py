@@ -76,6 +76,7 @@ def test_a_changed_input_is_a_row_and_does_not_reach_the_next_case():
     result = SQUARE.check(answer)
 
     assert [row.verdict for row in result.rows] == ["changed input", "right"] * 2
+    assert result.points == 0 and "no gradients count" in result.headline
 
 
 @pytest.mark.parametrize(

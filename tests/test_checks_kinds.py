@@ -359,6 +359,15 @@ def test_an_optimizer_may_be_a_function_or_a_class():
     assert kinds(exercise.check(lambda p, g, state, lr: p - g))[0] == "lr_missing"
 
 
+def test_a_step_that_returns_nothing_is_told_so():
+    def step(p, g, state, lr):
+        p -= lr * g
+
+    [row] = Updates("step", optim.SGD, [{"lr": 0.1}]).check(step).rows
+
+    assert row.message == "nothing was returned; end with  return p"
+
+
 def test_a_class_is_asked_for_where_a_class_is_wanted():
     exercise = Updates("Descent", optim.SGD, [{"lr": 0.1}], wanted="class")
 

@@ -78,6 +78,9 @@ class Updates(Question):
             verdict, message = outcome.trouble
             return replace(row, what="", verdict=verdict, message=message)
         yours = outcome.returned
+        if any(p is None for p in yours):
+            message = "nothing was returned; end with  return p"
+            return replace(row, what="", verdict="wrong type", message=message)
         right = run_optimizer(self.optimizer, settings, start, grads)
         for k, (mine, r) in enumerate(zip(yours, right, strict=True), 1):
             verdict, message = judge_array("p", mine, np.asarray(r), 1e-10, 1e-13)
@@ -102,7 +105,7 @@ def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callab
     def steps(p: Array, grads: Sequence[Array]) -> list[Any]:
         state, after = dict[str, Any](), list[Any]()
         for g, now in zip(grads, settings_of_steps(settings, len(grads)), strict=True):
-            p = step(p, g, state, **now)
+            p = step(p, g, state, **now) if p is not None else None
             after.append(p if p is None else np.array(real_array(p), copy=True))
         return after
 

@@ -165,6 +165,8 @@ def _summary(rows: Sequence[CheckRow], counted: str) -> str:
     right, n = sum(row.ok for row in rows), len(rows)
     if n and all(row.verdict in UNANSWERED for row in rows):
         return "no answer yet"
+    if any(row.verdict == "changed input" for row in rows):
+        return f"no {counted} count, because an input was changed in place"
     if n == 1:
         return "right" if right else "not right yet"
     if right == n:
