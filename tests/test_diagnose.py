@@ -335,6 +335,16 @@ def test_right_answers_to_classic_programs_have_no_diagnosis(make):
 
 X, W = draw(4, seed=3), draw(4, seed=4)
 M, N = draw(3, 3, seed=5), draw(3, 3, seed=6)
+
+
+def in_windows(passed, put=lambda part, d: np.add(part, d, out=part)):
+    """passed(z) for the sum z of each 2 x 2 window of M times a kernel, put into its place."""
+    d = np.zeros((3, 3))
+    for i, j in np.ndindex(2, 2):
+        put(d[i : i + 2, j : j + 2], passed(np.sum(M[i : i + 2, j : j + 2] * N[:2, :2])))
+    return d
+
+
 D = draw(3, 1, 2, seed=7) - draw(1, 3, 2, seed=8)
 CLASSES, MASK = np.array([1.0, 2.0, 5.0]), np.array([[1.0, 1, 0], [1, 0, 0], [1, 1, 1]])
 
@@ -438,6 +448,17 @@ NEW = {
     "a_mean_over_the_rows": (
         lambda x: ((x.tanh() - 1) ** 2).sum(), M[:, :2], "mean_for_sum",
         2 * (np.tanh(M) - 1)[:, :2] * (1 - np.tanh(M[:, :2]) ** 2) / 3),
+    "a_kernel_flipped_in_each_window": (
+        lambda x: sum((x[i : i + 2, j : j + 2] * tensor(N[:2, :2])).sum().sin() for i in (0, 1) for j in (0, 1)), M,
+        "transposed", in_windows(lambda z: np.cos(z) * N[1::-1, 1::-1])),
+    "a_kernel_flipped_before_the_columns": (
+        lambda x: (leaf(N[:2, :2]).reshape(1, 4) @ F.unfold(x[None, None], 2)[0]).sin().sum(), M, "transposed",
+        in_windows(lambda z: np.cos(z) * N[1::-1, 1::-1])),
+    "columns_that_overwrite_each_other": (
+        lambda x: (tensor(N[:2, :2].reshape(1, 4)) @ F.unfold(x[None, None], 2)[0]).sin().sum(), M,
+        "index_not_scattered", in_windows(lambda z: np.cos(z) * N[:2, :2], np.copyto)),
+    "two_slopes_twice": (lambda x: (F.leaky_relu(x, 0.1) * tensor(W)).sum(), X, "double_counted",
+                         W * np.where(X > 0, 1, 0.01)),
     "a_kernel_flipped_in_a_loop": (
         lambda x: sum((x[i : i + 2] * tensor(N[0, :2])).sum().tanh() for i in range(3)), X, "transposed",
         np.r_[SLOPES, 0] * N[0, 1] + np.r_[0, SLOPES] * N[0, 0]),

@@ -26,7 +26,7 @@ PICKING = "getitem gather index_select embedding"
 OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
-@mistake("index_not_scattered", f"{PICKING} unfold tile")
+@mistake("index_not_scattered", f"{PICKING} unfold im2col tile")
 def _overwritten(use: Use) -> Variants:
     """{op}{line} reads some entries more than once, and their gradients were not added up: {n}.
 
@@ -163,7 +163,7 @@ def _given_to_all_entries(use: Use, share: Array) -> Variants:
             yield np.broadcast_to(use.passed.sum(axis, keepdims=True), share.shape)
 
 
-@mistake("mean_for_sum", f"{PICKING} unfold tile")
+@mistake("mean_for_sum", f"{PICKING} unfold im2col tile")
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, but your gradient is the mean over these
     reads instead of the sum.
@@ -685,23 +685,21 @@ def _weights_of_a_window_flipped(use: Use) -> Variants:
     w = use.values.get(use.beside)
     parts = {u.op_name for u in use.graph.uses if u.node is use.parent}
     kernel = _flattened_kernel(use)
+    if w is not None and kernel is None and parts & {"getitem", "unfold"}:
+        kernel = w if w.ndim == 1 or w.ndim == 2 and use.op_name == "mul" else None
     if w is not None and kernel is not None:
-        for k, words in (
-            (np.flip(kernel, (-1, -2)), "in reverse order"),
-            (_T(kernel), "transposed"),
-        ):
+        reverse = np.flip(kernel, (-1, -2)[: kernel.ndim])
+        for k, words in ((reverse, "in reverse order"), (_T(kernel), "transposed")):
             yield Variant(use.rule(use.g, **{use.beside: k.reshape(w.shape)}), words)
-    elif w is not None and np.ndim(w) == 1 and parts & {"getitem", "unfold"}:
-        yield Variant(use.rule(use.g, **{use.beside: w[::-1]}), "in reverse order")
 
 
 def _flattened_kernel(use: Use) -> Array | None:
     """The kernel with all its axes, if the other operand is a matrix with a row for each filter."""
     inner = [u for u in use.graph.uses if u.node is use.origins.get(use.beside)]
     kernel = use.graph.known.get(inner[0].parent) if len(inner) == 1 else None
-    if kernel is None or kernel.ndim != 4 or inner[0].op_name not in ("reshape", "view"):
+    if kernel is None or kernel.ndim not in (2, 4) or inner[0].op_name not in ("reshape", "view"):
         return None
-    return kernel if inner[0].g.shape[0] == len(kernel) else None
+    return kernel if inner[0].g.shape[0] == (len(kernel) if kernel.ndim == 4 else 1) else None
 
 
 @mistake("transposed", "convolution")

@@ -249,7 +249,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
-@mistake("double_counted", "sigmoid tanh elu gelu silu mish softplus mul div")
+@mistake("double_counted", "leaky_relu sigmoid tanh elu gelu silu mish softplus mul div")
 def _derivative_twice(use: Use, share: Array) -> Passes:
     """Your gradient contains the derivative of {op}{line} twice.
 

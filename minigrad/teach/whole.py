@@ -354,7 +354,9 @@ def _reversed(a: Answer) -> Places:
     Look for something that was flipped, such as the kernel of a convolution.
     """
     windows = any(u.op_name == "getitem" and u.fan_in > 2 for u in a.graph.uses)
-    if a.few or not (windows or any(u.op_name in ("unfold", "flip") for u in a.graph.uses)):
+    if a.few or not (
+        windows or any(u.op_name in ("unfold", "im2col", "flip") for u in a.graph.uses)
+    ):
         return  # elsewhere nothing is in reverse order, unless by chance
     for axes in (*((k,) for k in range(a.right.ndim)), (-2, -1)):
         if a.gives(np.flip(a.right, axes)) and not a.same(-a.right):
