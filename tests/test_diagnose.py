@@ -232,6 +232,7 @@ FORMULAS = {
                             np.exp(X4) - HOT, None, "wrong_argument"),
     "no mean, and the sign": (lambda x: F.cross_entropy(x, minigrad.tensor([0, 3, 0, 1])), HOT - P4, None,
                               "mean_for_sum"),
+    "no mean of squares, and the sign": (lambda x: F.mse_loss(x, minigrad.tensor(Y4)), Y4 - X4, None, "mean_for_sum"),
     "upside down": (lambda x: (x**2 + 1).log(), G4 * (X4**2 + 1) * 2 * X4, G4, "wrong_argument"),
     "lowered by two": (lambda x: x**3, G4 * 3 * X4, G4, "wrong_argument"),
     "raised": (lambda x: x**-2, G4 * -2 / X4, G4, "wrong_argument"),
@@ -1005,6 +1006,16 @@ def test_a_wrong_gradient_of_an_operation_that_refuses_another_axis_does_not_fai
     x = leaf(draw(3, 6))
 
     assert compare(F.glu(x, 1), x=draw(3, 6, seed=1)).rows[0].diagnosis is None
+
+
+def test_the_weights_of_a_linear_layer_after_its_update_are_named():
+    w, v = leaf(X4), leaf(Y4)
+    h = tensor(G4) @ w
+    z = (F.linear(h, v) ** 2).sum()
+    d = 2 * h.detach().numpy() @ Y4.T
+    mine = G4.T @ d @ (Y4 - 0.1 * d.T @ h.detach().numpy())
+
+    assert compare(z, w=mine).rows[0].diagnosis.kind == "stale_value"
 
 
 def test_nothing_is_not_the_share_of_an_example_without_influence():

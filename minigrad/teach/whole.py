@@ -327,24 +327,43 @@ def _scaled(a: Answer) -> Places:
 
     Look for a factor that all its parts have in common.
     """
-    # A factor of the whole gradient: 2, or a number of entries, unless that could match by chance.
-    sizes = a.graph.numbers | {n for n in (a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
-    added = a.graph.added
-    sizes |= {n for n in (added, added + 1) if n > 2}
-    sizes |= {2.0} if any(use.g.shape[:1] == (2,) for use in a.graph.paths) else set()  # examples
-    # Or a constant of the program, such as the logarithm of a base.
-    factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
-    constants = {max(c, 1 / c) for c in factors if c}
-    for n in (2, *sorted(() if one_number(a.right) else (sizes | constants) - {1.0, 2.0})):
-        for times in (n, 1 / n):
-            if np.any(a.right) and a.same(times * a.right):
-                twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
-                also = (*twice, *(("mean_for_sum",) if n in sizes else ()))
-                yield {"n": fraction_of(times), "also": also}
+    for times, counts in _common_factors(a):
+        if np.any(a.right) and a.same(times * a.right):
+            twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
+            also = (*twice, *(("mean_for_sum",) if counts else ()))
+            yield {"n": fraction_of(times), "also": also}
     for name, v in a.graph.scalars.items() if not one_number(a.right) else ():
         for times, words in ((v, name), (1 / v, f"1/{name}")):
             if a.gives(times * a.right):
                 yield {"n": words}
+
+
+def _common_factors(a: Answer) -> Iterator[tuple[float, bool]]:
+    """Factors of the whole gradient that do not match by chance; is it a number of entries, or 1 / n?"""
+    sizes = a.graph.numbers | {n for n in (a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
+    added = a.graph.added
+    sizes |= {n for n in (added, added + 1) if n > 2}
+    sizes |= {2.0} if any(use.g.shape[:1] == (2,) for use in a.graph.paths) else set()  # examples
+    sizes |= {n / 2 for n in sizes if n > 4}  # of a mean of squares, whose 2 was left out as well
+    # Or a constant of the program, such as the logarithm of a base.
+    factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
+    constants = {max(c, 1 / c) for c in factors if c}
+    for n in (2, *sorted(() if one_number(a.right) else (sizes | constants) - {1.0, 2.0})):
+        yield from ((n, n in sizes), (1 / n, n in sizes))
+
+
+@mistake_in(IN_ALL, "scale")
+def _scaled_and_opposite(a: Answer) -> Places:
+    """There are two mistakes: the gradient of {x} has the opposite sign, and it is {n} times as large
+    as it should be.
+
+    Look for a minus sign, and for a factor that all its parts have in common.
+    """
+    for times, counts in _common_factors(a):
+        if np.any(a.right) and a.same(-times * a.right):
+            also = ("sign", "scale") if counts else ("sign",)
+            kind = "mean_for_sum" if counts else "scale"
+            yield {"n": fraction_of(times), "kind": kind, "also": also}
 
 
 @mistake_in(IN_ALL, "transposed")
@@ -490,15 +509,17 @@ def _after_the_update(a: Answer) -> Places:
     Compute all gradients first, and then take the step.
     """
     missing = a.mine - a.right
+    above: dict[Any, Any] = {u.node: u.parent for u in a.graph.uses if u.op_name == "t"}
     for use in (u for u in a.graph.paths if not a.few and u.op_name in (*PRODUCTS, "mul")):
         node = use.origins.get(use.beside)
-        if not isinstance(node, AccumulateGrad) or node is a.target:
+        leaf = above.get(node, node)  # of  x @ w.T,  as in a linear layer
+        if node is None or not isinstance(leaf, AccumulateGrad) or leaf is a.target:
             continue
         passed = use.rule(use.g, **{use.beside: a.graph.gradients[node]})
         d = None if passed is None else use.changes(use.passed + passed).get(a.target)
         lr = 0.0 if d is None or not np.any(d) else -float(np.sum(d * missing) / np.sum(d * d))
         if lr > 0 and a.gives(a.right - lr * np.asarray(d)):
-            n = a.graph.names.get(node, "the other factor")
+            n = a.graph.names.get(leaf, "the other factor")
             yield {"use": use, "n": n, "m": f"{lr:.4g}"}
 
 
