@@ -6,7 +6,7 @@ Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import permutations, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -390,9 +390,10 @@ def _gates_in_another_order(use: Use) -> Variants:
     The quarters of the weights belong to i, f, g and o, in this order.
     """
     parts = np.split(use.passed, 4, -1)
-    for order in list(permutations(range(4)))[1:]:
-        words = ", ".join("ifgo"[k] for k in order)
-        yield Variant(np.concatenate([parts[k] for k in order], -1), words)
+    for j, k in combinations(range(4), 2):
+        order = [{j: k, k: j}.get(m, m) for m in range(4)]
+        words = ", ".join("ifgo"[m] for m in order)
+        yield Variant(np.concatenate([parts[m] for m in order], -1), words)
 
 
 def _at_one_gate(use: Use, *slopes: Array) -> Variants:
@@ -417,7 +418,7 @@ def _gate_of_another_function(use: Use, z: Array) -> Passes:
 
     It is  z * (1 - z)  for a sigmoid, and  1 - z**2  for the tanh of the candidate.
     """
-    return _at_one_gate(use, z * (1 - z), 1 - z * z, 1 - z)
+    return _at_one_gate(use, z * (1 - z), 1 - z * z)
 
 
 @mistake("upstream_only", "lstm_hidden")

@@ -19,6 +19,7 @@ Read answer.py, mistakes.py and uses.py first.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -85,7 +86,10 @@ class Tried(NamedTuple):
 def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
     without: dict[Use, dict[Any, Any]] = {}  # the changes if nothing passes
+    steps = Counter(u.op_name for u in a.graph.paths)
     for row in known_mistakes():
+        if any(op.startswith("lstm_") and steps[op] > 1 for op in row.ops):
+            continue  # it is made in each step, if at all
         for use in a.graph.paths:
             if time.thread_time() > until:
                 return
