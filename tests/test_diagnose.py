@@ -1018,6 +1018,35 @@ def test_the_weights_of_a_linear_layer_after_its_update_are_named():
     assert compare(z, w=mine).rows[0].diagnosis.kind == "stale_value"
 
 
+def characters(u, w, v, cut):
+    """The loss of a recurrent network after 25 characters; cut: are the states detached?"""
+    h, loss = minigrad.zeros(8, 1, dtype=w.dtype), 0
+    for k in range(25):
+        x = tensor(np.eye(6)[:, [k % 6]])
+        h = (u @ x + w @ (h.detach() if cut else h)).tanh()
+        y = (v @ h).exp()
+        loss = loss - (y / y.sum())[(5 * k) % 6, 0].log()
+    return loss
+
+
+def test_a_path_that_is_missing_in_each_step_of_a_long_loop_is_named():
+    u, w, v = leaf(draw(8, 6) / 3), leaf(draw(8, 8) / 3), leaf(draw(6, 8) / 3)
+    (mine,) = grad(characters(u, w, v, cut=True), u)
+
+    row = compare(characters(u, w, v, cut=False), {u: mine}).rows[0]
+
+    assert row.diagnosis is not None and row.diagnosis.kind == "missing_path"
+
+
+def test_an_answer_with_a_name_of_its_own_is_not_named_after_itself():
+    x, w = leaf(draw(6)), leaf(draw(6, seed=1))
+    mine = tensor(draw(6, seed=2))
+    z = (x.sin() + w).sum()
+
+    assert compare(z, x=mine).rows[0].diagnosis is None
+    assert "value of w itself" in compare(z, x=w).rows[0].diagnosis.message
+
+
 def test_nothing_is_not_the_share_of_an_example_without_influence():
     x, g = leaf(X4), G4 * [1, 1, 1, 0]
 

@@ -5,6 +5,7 @@ Request      what is asked: the gradient of z with respect to x
 Answer       the student's array, the right gradient, and its graph
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import copy
@@ -78,6 +79,7 @@ class Answer:
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
     plain    is the gradient of z ones, because none was given?
+    until    the CPU time at which the search of formulas stops
     few      are the numbers so few, or so similar, that many mistakes could match by chance?
     """
 
@@ -105,6 +107,7 @@ class Answer:
             real = self.right.dtype.kind == "f"
             last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
             self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
+        self.until = math.inf
         self.few = self.mine.size < 3 or one_number(self.mine)
 
     def same(self, candidate: object) -> bool:

@@ -36,6 +36,7 @@ from minigrad.teach.mistakes import KINDS, ORDER, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS, slips
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
+    TOO_MANY,
     Tried,
     another_value,
     at_the_uses,
@@ -168,12 +169,14 @@ def _search(a: Answer) -> list[Diagnosis]:
         return []
     until = time.thread_time() + SECONDS
     tried: list[Tried] = []
+    in_steps = SECONDS / 2 if len(a.graph.paths) > TOO_MANY else 0.0  # for mistakes in all steps
+    a.until = until - in_steps
     if a.mine.shape != a.right.shape:
         searches: Sequence[Iterator[Diagnosis]] = [whole.shapes(a)]
     else:
         searches = [
             whole.recognized(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole.recognized(a, AT_SEVERAL)),
+            chain(at_the_uses(a, tried, a.until), whole.recognized(a, AT_SEVERAL)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []

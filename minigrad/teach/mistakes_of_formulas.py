@@ -14,8 +14,9 @@ is tried at each place alone, then at all places. Students read the function's d
 The rows are tried with those of at_a_node.py. Read at_a_node.py first.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, product
+from itertools import combinations, product, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,9 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
     """Add the mistakes in a formula to the table."""
 
     def search(a: Answer) -> Places:
-        for places in _together(a, list(find(a))):
+        for places in takewhile(
+            lambda _: time.thread_time() < a.until, _together(a, list(find(a)))
+        ):
             for wrong in zip(*(place.wrong for place in places), strict=False):
                 changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]
                 kind, words, _ = wrong[0]

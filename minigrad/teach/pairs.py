@@ -39,6 +39,7 @@ from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_nod
 from minigrad.teach.whole import SOFT, Table, recognized
 
 SMALL = 24  # pairs are only tried on tapes with at most this many uses
+TOO_MANY = 200  # uses, at which there is no time to try each mistake
 NEAR = 8  # how many tensors may be at the end of a recurrence
 MANY = 6  # how many matching pairs we look at before we name one
 ALONE = {"paths_multiplied", "upstream_twice"}  # not in a pair: products fit by chance
@@ -86,11 +87,17 @@ class Tried(NamedTuple):
 def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
     without: dict[Use, dict[Any, Any]] = {}  # the changes if nothing passes
-    steps = Counter(u.op_name for u in a.graph.paths)
+    steps, uses = Counter(u.op_name for u in a.graph.paths), a.graph.paths
+    if (
+        len(uses) > TOO_MANY
+    ):  # a mistake in a loop is made in each step, in the first or in the last
+        loops = (inner[1:-1] for inner, states in repeated_uses(a.graph) if states)
+        inside = {use for inner in loops for use in inner}
+        uses = [use for use in uses if use not in inside]
     for row in known_mistakes():
         if any(op.startswith("lstm_") and steps[op] > 1 for op in row.ops):
             continue  # it is made in each step, if at all
-        for use in a.graph.paths:
+        for use in uses:
             if time.thread_time() > until:
                 return
             for variant in variants(row, use):

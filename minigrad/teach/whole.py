@@ -616,9 +616,13 @@ def _a_value(a: Answer) -> Places:
 
     Differentiate {z} with respect to {x}.
     """
-    for n, value in a.graph.tensors:
+    graph = a.graph
+    read = [v for u in graph.uses for v in u.values.values() if isinstance(v, np.ndarray)]
+    read += [graph.known[node] for node in graph.nodes if node in graph.known]
+    for n, value in graph.tensors:  # and not the answer itself, which may have a name, too
         if not a.few and not tells_nothing(value) and a.same(value):
-            yield {"n": n, "also": ("upstream_only",)}
+            if any(np.array_equal(value, v) for v in read):
+                yield {"n": n, "also": ("upstream_only",)}
 
 
 @mistake_in(STOPPED, "upstream_only")
