@@ -88,9 +88,7 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
     without: dict[Use, dict[Any, Any]] = {}  # the changes if nothing passes
     steps, uses = Counter(u.op_name for u in a.graph.paths), a.graph.paths
-    if (
-        len(uses) > TOO_MANY
-    ):  # a mistake in a loop is made in each step, in the first or in the last
+    if len(uses) > TOO_MANY:  # a mistake in a loop is made in each step, the first or the last
         loops = (inner[1:-1] for inner, states in repeated_uses(a.graph) if states)
         inside = {use for inner in loops for use in inner}
         uses = [use for use in uses if use not in inside]
