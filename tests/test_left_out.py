@@ -265,6 +265,9 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
         _tensor_str(minigrad.eye(2), 1) == "[[1., 0.],\n  [0., 1.]]"
         and PRINT_OPTS.threshold == 1000
     )
+    minigrad.set_printoptions(threshold=7)
+    assert PRINT_OPTS.threshold == 7
+    minigrad.set_printoptions(profile="default")
     batches = iter(minigrad.utils.data.DataLoader([1]))
     assert vars(nn.modules.activation)["ReLU"] is nn.ReLU and "MSELoss" in dir(nn.modules.loss)
     assert isinstance(batches, _BaseDataLoaderIter)

@@ -19,6 +19,7 @@ from minigrad.autograd.transforms import NODES, at_leaves_of, flatten, replaced
 from minigrad.core import dtypes, formatting
 from minigrad.core.devices import DeviceLike, device
 from minigrad.core.errors import warn_user
+from minigrad.core.formatting import PRINT_OPTS as PRINT_OPTS  # _tensor_str.PRINT_OPTS
 from minigrad.core.storage import Storage as Storage
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
@@ -328,10 +329,6 @@ def is_tensor_like(inp: object) -> bool:
     (True, False)
     """
     return isinstance(inp, Tensor)
-
-
-# The defaults of set_printoptions, to which programs return.
-PRINT_OPTS = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None)
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:

@@ -5,6 +5,7 @@ Four digits after the decimal point, and the same width for all entries. Large t
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,19 @@ from minigrad.core import dtypes, modes
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 
-PRECISION = 4
-THRESHOLD = 1000  # with more entries than this, only the edges are shown
-EDGE = 3
-WIDTH = 80
-SCIENTIFIC: bool | None = None  # None: only if the numbers differ a lot in magnitude
+
+@dataclass
+class PrintOptions:
+    """How tensors are printed; see `set_printoptions`."""
+
+    precision: int = 4
+    threshold: int = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None  # None: only if the numbers differ a lot in magnitude
+
+
+PRINT_OPTS = PrintOptions()  # PyTorch's name: programs read it, and return to it later
 
 
 def set_printoptions(
@@ -42,15 +51,15 @@ def set_printoptions(
     tensor([1.00, 0.33])
     >>> set_printoptions(profile="default")
     """
-    global PRECISION, THRESHOLD, EDGE, WIDTH, SCIENTIFIC
+    now = PRINT_OPTS
     profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 2**62, 3, 80)}
     if profile is not None:
-        PRECISION, THRESHOLD, EDGE, WIDTH = profiles[profile]
-    PRECISION = PRECISION if precision is None else precision
-    THRESHOLD = THRESHOLD if threshold is None else int(min(threshold, 2**62))
-    EDGE = EDGE if edgeitems is None else edgeitems
-    WIDTH = WIDTH if linewidth is None else linewidth
-    SCIENTIFIC = sci_mode
+        now.precision, now.threshold, now.edgeitems, now.linewidth = profiles[profile]
+    now.precision = now.precision if precision is None else precision
+    now.threshold = now.threshold if threshold is None else int(min(threshold, 2**62))
+    now.edgeitems = now.edgeitems if edgeitems is None else edgeitems
+    now.linewidth = now.linewidth if linewidth is None else linewidth
+    now.sci_mode = sci_mode
 
 
 def describe(x: Any) -> str:
@@ -83,7 +92,7 @@ def describe(x: Any) -> str:
     length = len(text.rpartition("\n")[2]) + 2  # as PyTorch counts
     for note in notes:
         more = len(note.replace("minigrad", "torch"))  # lines break where PyTorch's do
-        if length + more + 2 > WIDTH:
+        if length + more + 2 > PRINT_OPTS.linewidth:
             text, length = text + ",\n" + " " * len(begin) + note, len(begin) + more
         else:
             text, length = f"{text}, {note}", length + more + 2
@@ -101,15 +110,16 @@ def values(array: Array, indent: int = 0) -> str:
     """The entries in brackets, one row per line."""
     if array.size == 0:
         return "[]" if array.ndim else ""
-    return _nested(array, _style(array), indent, array.size > THRESHOLD)
+    return _nested(array, _style(array), indent, array.size > PRINT_OPTS.threshold)
 
 
 def _nested(array: Array, style: _Style, indent: int, shorten: bool) -> str:
     if array.ndim == 0:
         return style.write(array.item())
     shown: list[Any] = list(range(len(array)))
-    if shorten and len(array) > 2 * EDGE:
-        shown[EDGE:-EDGE] = [None]
+    edge = PRINT_OPTS.edgeitems
+    if shorten and len(array) > 2 * edge:
+        shown[edge:-edge] = [None]
     if array.ndim == 1:
         words = [" ..." if i is None else style.write(array[i].item()) for i in shown]
         return "[" + _wrapped(words, style.width, indent) + "]"
@@ -119,15 +129,15 @@ def _nested(array: Array, style: _Style, indent: int, shorten: bool) -> str:
 
 
 def _wrapped(words: list[str], width: int, indent: int) -> str:
-    """Join words with commas, broken into lines of at most WIDTH characters."""
-    per_line = max(1, (WIDTH - indent) // (width + 2))
+    """Join words with commas, broken into lines of at most `linewidth` characters."""
+    per_line = max(1, (PRINT_OPTS.linewidth - indent) // (width + 2))
     lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
     return (",\n" + " " * (indent + 1)).join(lines)
 
 
 def _style(array: Array) -> _Style:
     """How to write the entries, with a width that fits all of them."""
-    shown = _corners(array) if array.size > THRESHOLD else array
+    shown = _corners(array) if array.size > PRINT_OPTS.threshold else array
     if array.dtype.kind not in "fc":
         width = max(len(str(v)) for v in shown.ravel().tolist())
         return _Style(lambda v: str(v).rjust(width), width)
@@ -143,9 +153,10 @@ def _style(array: Array) -> _Style:
 
 
 def _corners(array: Array) -> Array:
+    edge = PRINT_OPTS.edgeitems
     for axis in range(array.ndim):
-        if array.shape[axis] > 2 * EDGE:
-            array = array.take([*range(EDGE), *range(-EDGE, 0)], axis)
+        if array.shape[axis] > 2 * edge:
+            array = array.take([*range(edge), *range(-edge, 0)], axis)
     return array
 
 
@@ -157,11 +168,11 @@ def _float_style(array: Array) -> _Style:
     if ordinary.size:
         sizes = np.abs(ordinary).astype(np.float64)
         large, small = sizes.max(), sizes.min()
-        scientific = SCIENTIFIC
+        scientific = PRINT_OPTS.sci_mode
         if scientific is None:
             scientific = large / small > 1000 or large > 1e8 or small < 1e-4
         if scientific or np.any(sizes != np.ceil(sizes)):
-            style = f"{{:.{PRECISION}{'e' if scientific else 'f'}}}"
+            style = f"{{:.{PRINT_OPTS.precision}{'e' if scientific else 'f'}}}"
 
     def text(v: float) -> str:
         return style.format(v) if math.isfinite(v) else str(v)
