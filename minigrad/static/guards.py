@@ -150,7 +150,7 @@ class Surroundings(NamedTuple):
         return loads <= (1 if v.entry else stores)
 
     def guard(self, now: "Surroundings") -> Guard:
-        """A guard for what the function reads, if it is the same now, and for the members and hooks of modules."""
+        """A guard for what the function reads, if it is the same now, for modules, and for the state of optimizers."""
         values = {v.name: v.value for v in now.variables}
         read = [v for v in self.variables if v.is_read(self.names)]
         modules = {id(v.value): v for v in self.variables if isinstance(v.value, Module)}
@@ -166,11 +166,11 @@ class Surroundings(NamedTuple):
             for name, x, key in hooked
             if x is not None
         ]
-        members: list[Sized] = [v.value._registered_kinds for v in modules.values()]
-        members += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
-        members += [v.value.state for v in self.variables if isinstance(v.value, Optimizer)]
+        containers: list[Sized] = [v.value._registered_kinds for v in modules.values()]
+        containers += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
+        containers += [v.value.state for v in self.variables if isinstance(v.value, Optimizer)]
         same = [v for v in read if _alike(v.value, values.get(v.name))]
-        return Guard(same + parameters + hooks, members)
+        return Guard(same + parameters + hooks, containers)
 
 
 def surroundings(f: Callable[..., object]) -> Surroundings:

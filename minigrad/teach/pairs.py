@@ -395,8 +395,9 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
     factors += [(n, "mean_for_sum", f"everything is {n:g} times as large, as if a division by {n:g} "
                  "were missing") for n in sorted(a.graph.numbers)]  # fmt: skip
     for times, kind, words in factors:
+        alike = ("sign",) if times == -1 else ("sign", "scale", "mean_for_sum")
         for attempt in tried:
-            if attempt.row.kind in ("sign", *(("scale", "mean_for_sum") if times != -1 else ())):
+            if attempt.row.kind in alike:
                 continue
             candidate = a.right + attempt.effect
             if np.any(candidate) and a.same(times * candidate):
