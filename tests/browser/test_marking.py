@@ -44,7 +44,8 @@ def test_a_class_is_marked_on_a_phone_with_and_without_javascript(browser, serve
         page.get_by_label("Comment").fill("=good\nwork")
         if number == 0 and (folder := os.environ.get("MINIGRAD_SCREENSHOTS")):
             page.screenshot(path=Path(folder, "marking.png"), full_page=True)
-        page.get_by_role("button").click()
+        with page.expect_navigation():  # is_visible() does not wait
+            page.get_by_role("button").click()
     assert page.get_by_text("All answers are marked").is_visible()
     context.close()
 
