@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import minigrad
 from minigrad import nn, ones_like, stack, tensor
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
@@ -177,6 +178,75 @@ def test_a_freed_graph_is_answered_from_grad_and_the_row_says_so(example):
     assert result.rows[0].note == "x1: from .grad: an earlier backward() has freed the graph"
     with pytest.raises(BackwardTwice, match="left no .grad"):
         compare(z, y1=y2)
+
+
+def test_a_freed_graph_that_was_recorded_is_computed_again_and_its_mistakes_are_named():
+    x, w = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, -1.0], requires_grad=True)
+    c = tensor([0.5, 0.75])
+    with minigrad.record() as tape:
+        h = (x * w).tanh()
+        z = (h * c).mean()
+        z.backward()
+    x.grad += 7  # no longer the gradient of z
+
+    mine = {"x": c / 2 * (1 - h * h) * w, "h": c, "w": c / 2 * x}
+    x_row, h_row, w_row = compare_in(locals(), z, mine).rows
+
+    assert x_row.ok and x_row.note == ""
+    assert "divides by 2" in h_row.note
+    assert "Tanh" in w_row.note and "derivative is missing" in w_row.note
+
+
+def test_a_gradient_is_compared_with_the_parameters_from_before_the_optimizer_ran():
+    model, data = nn.Linear(2, 1), tensor([[1.0, 2.0], [3.0, 5.0]])
+    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.5)
+    with minigrad.record() as tape:
+        y = model(data)
+        loss = y.square().mean()
+        loss.backward()
+        optimizer.step()
+
+    right = y.detach().T @ data
+
+    assert compare_in(locals(), loss, {model.weight: right}).ok
+    assert "has the opposite sign" in repr(compare_in(locals(), loss, {model.weight: -right}))
+
+
+def _unrecorded(x):
+    return None, (x * x).sum()
+
+
+def _written_through_a_view(x):
+    with minigrad.record() as tape:
+        y = x * 1
+        y[0] = 3
+        z = (y * y).sum()
+    return tape, z
+
+
+def _with_a_hook(x):
+    with minigrad.record() as tape:
+        y = x * 1
+        y.register_hook(lambda g: 2 * g)
+        z = (y * y).sum()
+    return tape, z
+
+
+@pytest.mark.parametrize("program, why", [
+    (_unrecorded, "the tensor was not recorded"),
+    (_written_through_a_view, "y was written to through a view"),
+    (_with_a_hook, "hooks may change its gradients"),
+])  # fmt: skip
+def test_a_freed_graph_that_cannot_be_computed_again_says_why_no_mistake_is_named(program, why):
+    x = tensor([2.0, 3.0], requires_grad=True)
+    tape, z = program(x)
+    z.backward()
+
+    (row,) = compare_in({"x": x, "z": z, "tape": tape}, z, {"x": -x.grad}).rows
+
+    assert row.verdict == "different" and row.diagnosis is None
+    assert "x: from .grad: an earlier backward() has freed the graph" in row.note
+    assert f"No mistake is named, because the program cannot be rerun: {why}" in row.note
 
 
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest():

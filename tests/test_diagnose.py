@@ -1170,6 +1170,17 @@ def test_one_class_instead_of_a_distribution_is_named():
     assert found.kind == "wrong_argument" and "a distribution, and not one class" in found.message
 
 
+def test_data_are_not_taken_for_values_that_were_cut_off():
+    w, data = leaf([[0.5, -0.25]]), tensor([[1.0, 2.0], [3.0, 5.0]])
+    y = data @ w.T
+    residual = y.detach()
+    names = {"w": w, "data": data, "y": y, "residual": residual}
+
+    found = one_row(names, y.square().mean(), "w", 2 * residual.T @ data).diagnosis
+
+    assert found.kind == "mean_for_sum" and "divides by 2" in found.message
+
+
 def test_values_that_were_cut_off_are_recognized_as_a_part_of_a_target():
     v, a, b = leaf(X[:3]), tensor(M), tensor(N)
     q, after, reward = a @ v, b @ v, tensor(X[1:])

@@ -40,6 +40,14 @@ def test_in_a_kernel_with_anywidget_auto_means_the_widget(monkeypatch):
     assert display.chosen_mode() == "svg"
 
 
+@pytest.mark.parametrize("notebook, wanted", [(True, "html"), (False, "svg")])
+def test_in_a_notebook_of_marimo_auto_means_the_page(monkeypatch, notebook, wanted):
+    marimo = SimpleNamespace(running_in_notebook=lambda: notebook)
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+
+    assert display.chosen_mode() == wanted
+
+
 def test_nbval_is_shown_no_widgets_for_their_keys_differ_from_run_to_run(monkeypatch):
     monkeypatch.setattr(display, "shell", lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "notebooks/01_tape.ipynb::Cell 0 (setup)")

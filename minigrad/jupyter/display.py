@@ -1,6 +1,6 @@
 """How tapes and tensors are displayed: `minigrad.display`, and whether widgets can run.
 
-    "auto"      the widget if one can run, otherwise "svg": the default
+    "auto"      the widget if one can run, "html" in marimo, otherwise "svg": the default
     "widget"    the inspector, with the picture and the table for front ends without widgets
     "html"      the inspector as a page inside the notebook, which needs no kernel
     "svg"       the picture, and the table as text
@@ -50,7 +50,7 @@ def chosen_mode() -> str:
     if wanted == "auto":
         wanted = _checked(os.environ.get(VARIABLE) or "auto", f"the environment's {VARIABLE}")
     if wanted == "auto":
-        wanted = "widget" if can_run_widgets() else "svg"
+        wanted = "widget" if can_run_widgets() else "html" if in_marimo() else "svg"
     return wanted
 
 
@@ -71,6 +71,12 @@ def can_run_widgets() -> bool:
     picture, which is sent along with the widget.
     """
     return is_seen() and importlib.util.find_spec("anywidget") is not None
+
+
+def in_marimo() -> bool:
+    """Is this a notebook of marimo? It has no IPython kernel, and shows the page of the inspector."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and marimo.running_in_notebook()
 
 
 def is_seen() -> bool:

@@ -15,6 +15,7 @@ from minigrad.core.engine import AnyNode
 from minigrad.core.errors import warn_user
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.tensor import Tensor
+from minigrad.tape.rerun import CannotRepeat, Rerun
 from minigrad.tape.snapshot import Array, Snapshot
 
 OLDEST_TORCH = (2, 6)  # the oldest whose engine we have recorded
@@ -81,26 +82,31 @@ def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any
     return _theirs().torch_gradients(z, tensors, gradient)
 
 
-def again_on_ours(
+def computed_again(
     tapes: Iterable[Any], z: Any
 ) -> tuple[Callable[[Any], Tensor | None] | None, str]:
-    """Compute again with minigrad what PyTorch computed, to get a graph of ours.
+    """Compute z again as it was recorded, to get a graph of ours.
 
-    Returns a function from PyTorch's tensors to ours; or None, and the reason why this is not possible.
+    Returns a function from the recorded tensors to ours; or None, and the reason why this is not possible.
     """
-    from minigrad.tape.torch.rerun import CannotRepeat, run_again
+    make: Any = Rerun
+    if isinstance(z, Tensor):
+        recordings = [t._recorder for t in tapes if t._recorder.known(z) is not None]
+    else:
+        from minigrad.tape.torch.rerun import TorchRerun as make
 
-    watched = [t._torch for t in tapes if t._torch and t._torch.seen.known(z) is not None]
-    if not watched:
+        recordings = [t._torch for t in tapes if t._torch and t._torch.seen.known(z) is not None]
+    if not recordings:
         return (
             None,
             "the tensor was not recorded. Record the lines that compute it, with %%autograd",
         )
+    rerun = make(recordings[-1])
     try:
-        ours = run_again(watched[-1], z)
+        ours = rerun.run(z)
     except CannotRepeat as error:
         return None, str(error)
-    return lambda x: ours.get(watched[-1].seen.known(x)), ""
+    return lambda x: ours.get(rerun.seen.known(x)), ""
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

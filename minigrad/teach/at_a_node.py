@@ -195,7 +195,7 @@ def _through_detach(a: Answer) -> Places:
 
 def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, Array]]:
     """Name, tensor v and factors for which  c = r + factors * v,  where r is 0 or a constant with a name."""
-    # As in  r + gamma * (1 - done) * v.detach().  Wrong factors would not give the student's numbers.
+    # As in  r + gamma * (1 - done) * v.detach(). With factors of its own for each entry, anything would do.
     given = (*a.graph.constants, *a.graph.arrays.values())
     rest = [0 * c, *(v for v in given if v.shape == c.shape and v is not c)]
     tensors = a.graph.variables | a.graph.products
@@ -203,6 +203,9 @@ def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, 
         v = t.array
         if v.shape == c.shape and np.ptp(v) and np.all(v):
             times = (c - r) / v
+            kept = times[np.abs(times) > 1e-6]  # those that a mask keeps
+            if not kept.size or np.ptp(kept) > 1e-5 * np.max(np.abs(kept)):
+                continue
             if t.node not in others or np.ptp(times) < 1e-9:  # times c, v would be there twice
                 yield n, t, times
 

@@ -5,14 +5,15 @@
 
 The right gradients come from `autograd.grad` with retain_graph=True, so comparing changes nothing:
 no `.grad` changes, no saved value is freed, and nothing is recorded. If an earlier `backward()` has
-freed the graph, we compare with what it left in `.grad`, and the row says so.
+freed the graph, we compute z again from its tape; without a tape, we compare with what the pass left in
+`.grad`, and the row says so.
 
 Read difference.py for what "close" means.
 """
 
 import difflib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,10 +25,10 @@ from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.core.hooks import Hooked
 from minigrad.core.modes import unobserved
-from minigrad.core.node import reachable
+from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
-from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.adapters import computed_again, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.names import name_in, tensors_in
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, Request, exchanged
@@ -38,6 +39,7 @@ from minigrad.teach.two_engines import BothTapes
 from minigrad.teach.whole import repeated
 
 FREED = "from .grad: an earlier backward() has freed the graph"
+NOT_AGAIN = "No mistake is named, because the program cannot be rerun: {}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +154,11 @@ def compare_in(
         )
     namespace = {**namespace, **dict(tensors_in(namespace, tensor_kinds()))}
     named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
-    for name, x, _ in named:
-        if not x.requires_grad:
-            raise NoGradient(
-                f"compare: {name} does not require a gradient, so the tape has none to compare with. "
-                f"To fix it, make {name} with requires_grad=True and compute z again."
-            )
     if isinstance(z, Tensor) and isinstance(gradient, list | tuple):
         gradient = tensor(gradient, dtype=z.dtype)
+    why = ""
+    if isinstance(z, Tensor) and _is_freed(z):
+        z, named, namespace, why = _with_a_graph(z, named, namespace)
     theirs = _from_the_tape(z, named, namespace, gradient)
     rights = [right for right, _ in theirs]
     exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
@@ -178,9 +177,9 @@ def compare_in(
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
                 request = Request(z, x, gradient, name, namespace, rtol, atol, settled)
-                ours, why = _on_ours(request, right)
+                ours, reason = (None, why) if note else _on_ours(request, right)
                 found = None if ours is None else explanations(ours, mine)
-                note = "\n".join(filter(None, (note, why)))
+                note = "\n".join(filter(None, (note, reason)))
         small = "" if atol is not None else _too_small(d, right)
         notes.append("\n".join(filter(None, (note, small))))
         asked.append(found)
@@ -210,6 +209,31 @@ def _exchanges(
     return found
 
 
+def _is_freed(z: Tensor) -> bool:
+    """Has a backward pass freed a part of the graph of z?"""
+    nodes = reachable([] if z.node is None else [z.node])
+    return any(isinstance(node, Node) and node.freed for node in nodes)
+
+
+def _with_a_graph(
+    z: Tensor, named: list[tuple[str, Any, Any]], namespace: Mapping[str, Any]
+) -> tuple[Tensor, list[tuple[str, Any, Any]], Mapping[str, Any], str]:
+    """The tensors of a freed graph, computed again; or as they are, and the reason why this is not possible."""
+    ours, why = computed_again(_tapes_in(namespace), z)
+    if ours is not None:
+        root, again = ours(z), [(name, ours(x), mine) for name, x, mine in named]
+        missing = [name for (name, x, _) in again if x is None]
+        if root is not None and not missing and not _has_hooks(z):
+            return root, again, _renamed(namespace, ours), ""
+        why = f"{missing[0]} is not on its tape" if missing else "hooks may change its gradients"
+    return z, named, namespace, NOT_AGAIN.format(why)
+
+
+def _has_hooks(z: Tensor) -> bool:
+    plans = [node.plan for node in reachable([z.node]) if isinstance(node.plan, Hooked)]
+    return any(plan.on_result or plan.before or plan.after for plan in plans)
+
+
 def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
     """The same question about our engine's tensors, if those are PyTorch's; or None and the reason.
 
@@ -218,23 +242,32 @@ def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
     """
     if isinstance(request.z, Tensor):
         return request, ""
-    seen = request.namespace.values()
-    tapes = [
-        t.torch if isinstance(t, BothTapes) else t for t in seen if isinstance(t, Tape | BothTapes)
-    ]
-    ours, why = again_on_ours(sorted(tapes, key=lambda t: t.number), request.z)
+    ours, why = computed_again(_tapes_in(request.namespace), request.z)
     if ours is not None:
-        kinds = tensor_kinds()
-        names = {k: ours(v) if isinstance(v, kinds) else v for k, v in request.namespace.items()}
         z, x = ours(request.z), ours(request.x)
         g = request.gradient
-        g = numbers_of(g) if isinstance(g, kinds) else g
+        g = numbers_of(g) if isinstance(g, tensor_kinds()) else g
         grads = None if z is None or x is None else _gradients(z, [x], g)
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
-            known = {k: v for k, v in names.items() if v is not None}
+            known = _renamed(request.namespace, ours)
             return request._replace(z=z, x=x, gradient=g, namespace=known), ""
         why = f"there, the gradient of {request.name} is different"
-    return None, f"No mistake is named, because the program cannot be rerun with minigrad: {why}."
+    return None, NOT_AGAIN.format(why)
+
+
+def _tapes_in(namespace: Mapping[str, Any]) -> list[Tape]:
+    """The tapes in a namespace, the oldest first."""
+    found = [t for t in namespace.values() if isinstance(t, Tape)]
+    for both in (t for t in namespace.values() if isinstance(t, BothTapes)):
+        found += [both.torch, both.minigrad]
+    return sorted(found, key=lambda tape: tape.number)
+
+
+def _renamed(namespace: Mapping[str, Any], ours: Callable[[Any], Tensor | None]) -> dict[str, Any]:
+    """The namespace with the tensors that were computed again; without those that were not."""
+    kinds = tensor_kinds()
+    names = {k: ours(v) if isinstance(v, kinds) else v for k, v in namespace.items()}
+    return {k: v for k, v in names.items() if v is not None}
 
 
 def _too_small(d: Difference, right: Any) -> str:
@@ -268,6 +301,12 @@ def _from_the_tape(
     gradient: object,
 ) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
+    for name, x, _ in named:
+        if not x.requires_grad:
+            raise NoGradient(
+                f"compare: {name} does not require a gradient, so the tape has none to compare with. "
+                f"To fix it, make {name} with requires_grad=True and compute z again."
+            )
     called, tensors = name_in(namespace, z) or "the tensor", [x for _, x, _ in named]
     if not isinstance(z, tensor_kinds()):
         raise TypeError(

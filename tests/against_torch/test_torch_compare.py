@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import minigrad
-from minigrad.tape.torch.rerun import CannotRepeat, run_again
+from minigrad.tape.rerun import CannotRepeat
+from minigrad.tape.torch.rerun import TorchRerun
 from tests.against_torch.torch_programs import PROGRAMS, ones
 
 
@@ -97,7 +98,7 @@ def test_a_program_that_is_run_again_has_the_gradients_of_pytorch(name):
     number = tape._torch.seen.known
     z = next(x for x in made if not x.ndim and x.grad_fn is not None)
     leaves = [x for x in made if x.is_leaf and x.grad is not None]
-    ours = run_again(tape._torch, z)
+    ours = TorchRerun(tape._torch).run(z)
     grads = minigrad.autograd.grad(ours[number(z)], [ours[number(x)] for x in leaves])
     for g, x in zip(grads, leaves, strict=True):
         torch.testing.assert_close(torch.tensor(g.numpy()), x.grad, rtol=1e-3, atol=1e-5)
@@ -115,4 +116,4 @@ def test_a_program_that_cannot_be_run_again_says_why(name, why):
         x for x in made if isinstance(x, torch.Tensor) and x.grad_fn is not None and not x.ndim
     )
     with pytest.raises(CannotRepeat, match=why):
-        run_again(tape._torch, z)
+        TorchRerun(tape._torch).run(z)

@@ -6,6 +6,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, plots
+from minigrad.tape.render import page as page_of
 from tests import tape_cases as cases
 from tests.browser.test_in_jupyterlab import node
 
@@ -976,3 +977,35 @@ def test_a_wide_picture_opens_at_the_first_operation(opened):
     assert (
         page.get_by_text(re.compile(r"^norm of the gradient: [\d.]+$")).count() == 1
     )  # of one leaf
+
+
+FAKE_WIDGET = """async text => {
+    const {default: live} = await import(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
+    const code = "export default { render: ({el}) => { el.textContent = 'the inspector'; } };";
+    const script = {get: name => ({code, style: ''})[name]};
+    const itself = {on: (event, then) => { window[event] = then; }};
+    const get_model = async key => key === 'one' ? itself : script;
+    const get = name => ({key: 'one', script: 'IPY_MODEL_two'})[name];
+    await live.initialize({model: {get, widget_manager: {get_model}}});
+  }"""
+
+
+@pytest.mark.parametrize("output, html", [
+    ("jp-OutputArea-child", "jp-RenderedHTMLCommon"),  # JupyterLab, Notebook 7, Voilà
+    ("output_area", "rendered_html"),  # Notebook 6
+])  # fmt: skip
+def test_a_running_widget_stands_in_place_of_its_picture(browser, output, html):
+    page = browser.new_page()
+    page.set_content(
+        f'<div class="{output}"><div class="{html}"><minigrad-live key="one"></minigrad-live></div></div>'
+        f'<div class="{output}"><p>the picture</p></div>'
+    )
+    assert page.inner_text("body").split("\n") == ["the picture"]
+
+    page.evaluate(FAKE_WIDGET, page_of.static_file("live.js"))
+    assert page.inner_text("body").split("\n") == ["the inspector"]
+    assert page.locator(f".{html}").count() == 0
+
+    page.evaluate("destroy()")
+    assert page.inner_text("body").split("\n") == ["the picture"]
+    page.close()

@@ -8,8 +8,10 @@
    for all widgets. */
 
 const TAG = "minigrad-live";
-const TEXT = "jp-RenderedHTMLCommon";
-const HIDE = `.jp-OutputArea-child:has(${TAG}:not(:empty)) + .jp-OutputArea-child { display: none; }`;
+// An output in JupyterLab, Notebook 7 and Voilà, and in Notebook 6 (nbclassic); their styles for headings, tables and code.
+const OUTPUTS = [".jp-OutputArea-child", ".output_area"];
+const TEXT = ["jp-RenderedHTMLCommon", "rendered_html"];
+const HIDE = OUTPUTS.map((o) => `${o}:has(${TAG}:not(:empty)) + ${o}`).join(", ") + " { display: none; }";
 
 if (!customElements.get(TAG)) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: HIDE }));
@@ -19,7 +21,7 @@ if (!customElements.get(TAG)) {
     disconnectedCallback() { this.sleep(); }
     wake() {
       this.sleep();
-      this.closest(`.${TEXT}`)?.classList.remove(TEXT); // JupyterLab's style for headings, tables and code
+      this.closest(TEXT.map((name) => `.${name}`).join())?.classList.remove(...TEXT);
       this.end = this.constructor.here.get(this.getAttribute("key"))?.(this);
     }
     sleep() {

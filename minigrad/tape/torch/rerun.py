@@ -1,36 +1,24 @@
 """Runs a recorded PyTorch program again on our engine.
 
-    run_again(watched, z)    our tensors: z, and all tensors that it was computed from
+    TorchRerun(watched).run(z)    our tensors: z, and all tensors that it was computed from
 
-Mistakes are diagnosed with our rules, which need our graph. Our functions have PyTorch's names and
-settings, so most operations can be called as recorded; the tables below list the operations that
-have another name or other arguments in the dispatcher. Only operations through which a gradient
-flows from z to leaves are run again. Each result must equal the recorded one. If it does not, or if
-an operation is unknown, we raise `CannotRepeat`.
+Our functions have PyTorch's names and settings, so most operations can be called as recorded; the tables
+below list the operations that have another name or other arguments in the dispatcher. Read tape/rerun.py
+first.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
-from minigrad.core.errors import AutogradError
-from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
-from minigrad.methods.creation import tensor
-from minigrad.tape.events import Entry, Input, computed_from
-from minigrad.tape.naming import node_names
-from minigrad.tape.snapshot import Array, repeats
+from minigrad.tape.events import Entry, Input, TorchCall
+from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.snapshot import Array
 from minigrad.tape.torch.operations import REDUCTIONS, Operations, documented
-from minigrad.tape.torch.values import array_of, version_of
+from minigrad.tape.torch.values import array_of
 
 Given = dict[str, Any]
-
-
-class CannotRepeat(Exception):
-    """The program cannot be run again here; the message says why."""
 
 
 def _reshaped(F: Any, given: Given) -> Any:
@@ -81,85 +69,30 @@ OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
 IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
 
 
-def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
-    """Our tensors, by the numbers of PyTorch's tensors in the recording.
+class TorchRerun(Rerun):
+    """Runs a recorded PyTorch program again."""
 
-    Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed here.
-    """
-    return _Rerun(watched).run(watched.seen._latest[watched.seen.known(z) or 0][0])
+    unknown = "is a function of its own"
 
-
-class _Rerun:
     def __init__(self, watched: Operations) -> None:
-        self.seen, self.entries = watched.seen, watched.recorder.entries
-        self.names = node_names(watched.recorder)
-        self.known: dict[tuple[int, int], Tensor] = {}
+        super().__init__(watched.recorder, watched.seen)
 
-    def run(self, root: int) -> dict[int, Tensor]:
-        ours: dict[int, Tensor] = {}
-        for k in sorted(computed_from(self.entries, [root])):
-            entry = self.entries[k]
-            results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
-            for output, (made, result) in enumerate(zip(entry.results, results)):
-                self._must_agree(k, output, result)
-                if isinstance(result.node, Node):
-                    result.node.place = entry.place  # the user's line, not ours
-                self.known[k, output] = ours[made.tensor] = result
-        return ours
+    def _call_of(self, entry: Entry) -> TorchCall | None:
+        return entry.called
 
-    def _leaf(self, k: int) -> Tensor:
-        return tensor(self._numbers(Input(k))).requires_grad_()
-
-    def _applied(self, k: int) -> list[Tensor]:
-        """The results of an operation, computed again."""
-        entry, name = self.entries[k], self.names[k]
-        if entry.kind == "before":
-            raise CannotRepeat(f"{name} was computed before the recording")
-        if entry.called is None:
-            raise CannotRepeat(f"{entry.op}, which made {name}, is a function of its own")
-        if entry.through is not None:
-            raise CannotRepeat(f"{name} was written to through a view")
-        try:
-            with np.errstate(all="ignore"):
-                made = _call(entry.called.name, self._given(entry), entry.called.defaults)
-        except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
-            why = f"{entry.op}, which made {name}, cannot be called here: {error}"
-            raise CannotRepeat(why) from None
-        return list(made) if isinstance(made, tuple | list) else [made]
-
-    def _given(self, entry: Entry) -> Given:
-        """The arguments of a call, with our tensors."""
-        assert entry.called is not None
-        given = {k: v for k, v in entry.called.settings.items() if k not in IGNORED}
-        for name, place in entry.called.operands.items():
+    def _called(self, call: TorchCall, inputs: Sequence[Input]) -> Any:
+        given = {k: v for k, v in call.settings.items() if k not in IGNORED}
+        for name, place in call.operands.items():
             places = place if isinstance(place, list) else [place]
-            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
+            values = [None if p is None else self._operand(inputs[p]) for p in places]
             given[name] = values if isinstance(place, list) else values[0]
-        return given
+        return _applied(call.name, given, call.defaults)
 
-    def _operand(self, i: Input) -> Tensor:
-        found = self.known.get((i.entry or 0, i.output)) if i.gradient else None
-        return tensor(self._numbers(i)) if found is None else found
-
-    def _numbers(self, i: Input) -> Array:
-        """The recorded values of an operand; for a large tensor, its current values."""
-        assert i.entry is not None
-        made = self.entries[i.entry].results[i.output]
-        array = made.array
-        if array is None:
-            alive = self.seen.alive(made.tensor)
-            if alive is None or version_of(alive) != made.version:
-                raise CannotRepeat(f"{self.names[i.entry]} is large, and its values were not kept")
-            array = array_of(alive)
-        return np.array(array)
-
-    def _must_agree(self, k: int, output: int, result: Tensor) -> None:
-        before = self.entries[k].results[output].array
-        if before is not None and not repeats(result.array, before, 1e-5):
-            raise CannotRepeat(f"run again, {self.names[k]} has a different value")
+    def _values(self, recorded: Any) -> Array:
+        return array_of(recorded)
 
 
-def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
+def _applied(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
     """Call our operation with this name, as the tables say."""
     ours, known = sys.modules["minigrad"], documented(name)
     F, whole = ours.nn.functional, {**defaults, **given}

@@ -1,0 +1,118 @@
+"""Runs the recorded operations again that led to a tensor, to get its graph.
+
+    Rerun(recorder).run(z)    our tensors: z, and all tensors that it was computed from
+
+Mistakes are diagnosed with our rules, which need our graph. A backward pass may have freed it; and a
+program of PyTorch has none (torch/rerun.py). Only operations through which a gradient flows from z to
+leaves are run again. Each result must equal the recorded one. If it does not, or if an operation cannot
+be applied again, we raise `CannotRepeat`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.errors import AutogradError
+from minigrad.core.node import Node
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
+from minigrad.tape.events import Entry, Input, computed_from
+from minigrad.tape.naming import node_names
+from minigrad.tape.recorder import Recorder
+from minigrad.tape.snapshot import Array, repeats
+from minigrad.tape.tensors import Tensors
+
+
+class CannotRepeat(Exception):
+    """The program cannot be run again; the message says why."""
+
+
+class Rerun:
+    """Runs a part of a recording again.
+
+    seen    the tensors of the engine whose operations are run again; by default minigrad's
+    """
+
+    unknown = "cannot be applied again"
+
+    def __init__(self, recorder: Recorder, seen: Tensors | None = None) -> None:
+        self.seen: Tensors = seen or recorder
+        self.entries, self.names = recorder.entries, node_names(recorder)
+        self.known: dict[tuple[int, int], Tensor] = {}  # by entry and output
+        self.ours: dict[int, Tensor] = {}
+
+    def run(self, z: Any) -> dict[int, Tensor]:
+        """Our tensors, by the numbers that the recorded ones have.
+
+        Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed again.
+        """
+        root, _ = self.seen._latest[self.seen.known(z) or 0]
+        for k in sorted(computed_from(self.entries, [root])):
+            entry = self.entries[k]
+            results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
+            for output, (made, result) in enumerate(zip(entry.results, results)):
+                self._must_agree(k, output, result)
+                if isinstance(result.node, Node):
+                    result.node.place = entry.place  # the user's line, not ours
+                self.known[k, output] = self.ours[made.tensor] = result
+        return self.ours
+
+    def _leaf(self, k: int) -> Tensor:
+        return tensor(self._numbers(Input(k))).requires_grad_()
+
+    def _applied(self, k: int) -> list[Tensor]:
+        """The results of an operation, computed again."""
+        entry, name = self.entries[k], self.names[k]
+        if entry.kind == "before":
+            raise CannotRepeat(f"{name} was computed before the recording")
+        if entry.through is not None:
+            raise CannotRepeat(f"{name} was written to through a view")
+        what = f"{entry.op}, which made {name},"
+        if (call := self._call_of(entry)) is None:
+            raise CannotRepeat(f"{what} {self.unknown}")
+        try:
+            with np.errstate(all="ignore"):
+                made = self._called(call, entry.inputs)
+        except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+            raise CannotRepeat(f"{what} cannot be called here: {error}") from None
+        return list(made) if isinstance(made, tuple | list) else [made]
+
+    def _call_of(self, entry: Entry) -> Any:
+        return entry.op_call
+
+    def _called(self, call: Any, inputs: Sequence[Input]) -> Any:
+        """The result of a recorded call, with our tensors."""
+        operands = (
+            call.constants[k] if i.entry is None else self._operand(i) for k, i in enumerate(inputs)
+        )
+        return call.op(*operands, **call.settings)
+
+    def _operand(self, i: Input) -> Tensor:
+        found = self.known.get((i.entry or 0, i.output)) if i.gradient else None
+        if found is None:
+            assert i.entry is not None
+            number = self.entries[i.entry].results[i.output].tensor
+            found = tensor(self._numbers(i))
+            self.ours.setdefault(number, found)  # so that it has its name
+        return found
+
+    def _numbers(self, i: Input) -> Array:
+        """The recorded values of an operand; for a large tensor, its current values."""
+        assert i.entry is not None
+        made = self.entries[i.entry].results[i.output]
+        array = made.array
+        if array is None:
+            alive = self.seen.alive(made.tensor)
+            if alive is None or self.seen.version_of(alive) != made.version:
+                raise CannotRepeat(f"{self.names[i.entry]} is large, and its values were not kept")
+            array = self._values(alive)
+        return np.array(array)
+
+    def _values(self, recorded: Any) -> Array:
+        return np.asarray(recorded.array)
+
+    def _must_agree(self, k: int, output: int, result: Tensor) -> None:
+        before = self.entries[k].results[output].array
+        if before is not None and not repeats(result.array, before, 1e-5):
+            raise CannotRepeat(f"run again, {self.names[k]} has a different value")
