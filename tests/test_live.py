@@ -6,6 +6,7 @@ from base64 import b64decode
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+import minigrad
 from minigrad.tape.render.page import ELEMENT, VIEW
 
 SETUP = """
@@ -139,3 +140,29 @@ def test_vs_code_gets_the_widget_in_the_bundle(kernel):
 
     assert set(bundle) == {"text/plain", "image/svg+xml", "image/png", VIEW}
     assert kernel.value("tape._widget.model_id") == bundle[VIEW]["model_id"]
+
+
+ANSWERS = {  # to x.grad, where z = (x * w).tanh().mean()
+    "w * (1 - h * h)": "Mean (in the line  z = h.mean()) divides by 2",
+    "w / 2": "Tanh (in the line  h = (x * w).tanh()) was passed on unchanged",
+    "-w * (1 - h * h) / 2": "has the wrong sign",
+    "x": "The largest error is at entry [1]",  # no mistake that we know
+}
+
+
+@pytest.mark.parametrize("answer, said", ANSWERS.items(), ids=ANSWERS)
+def test_the_inspector_names_the_mistake_in_a_hand_derived_gradient(answer, said):
+    from minigrad.jupyter.widgets import check_answer
+
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    w = minigrad.tensor([0.75, -0.25], requires_grad=True)
+    with minigrad.record() as tape:
+        h = (x * w).tanh()
+        z = h.mean()
+        z.backward()
+    (leaf,) = [node.id for node in tape.shown().nodes if node.label == "x"]
+
+    ok, text = check_answer(tape, leaf, answer)
+
+    assert not ok and said in text
+    assert check_answer(tape, leaf, "w * (1 - h * h) / 2") == (True, "✓ right")

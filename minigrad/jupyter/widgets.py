@@ -24,6 +24,7 @@ as the user's own code; nothing from a saved notebook is ever evaluated.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -40,6 +41,7 @@ from minigrad.tape.document import packed
 from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.record import Tape
 from minigrad.tape.render import page
+from minigrad.teach.compare import mistake_on
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]
@@ -176,7 +178,10 @@ def inspector_of(tape: Inspectable) -> Inspector:
 
 def check_answer(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the user's expression in their namespace and compare it with the tape."""
-    row = check_leaf(tape._recorder, leaf, evaluated(tape, text))
+    mine = evaluated(tape, text)
+    row = check_leaf(tape._recorder, leaf, mine)
+    if not row.ok and (found := mistake_on(tape, leaf, mine, user_namespace(tape))) is not None:
+        row = replace(row, hint=str(found))
     return row.ok, row.text()
 
 

@@ -5,7 +5,7 @@ For PyTorch's tensors, torch/ adapts them to our interface; it is imported when 
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeGuard
 
@@ -82,31 +82,31 @@ def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any
     return _theirs().torch_gradients(z, tensors, gradient)
 
 
-def computed_again(
-    tapes: Iterable[Any], z: Any
-) -> tuple[Callable[[Any], Tensor | None] | None, str]:
-    """Compute z again as it was recorded, to get a graph of ours.
+def rerun_of(tape: Any, by_torch: bool) -> Rerun | None:
+    """A rerun of what one of the engines did on a tape; None if there is nothing."""
+    if not by_torch:
+        return Rerun(tape._recorder)
+    if tape._torch is None:
+        return None
+    from minigrad.tape.torch.rerun import TorchRerun
 
-    Returns a function from the recorded tensors to ours; or None, and the reason why this is not possible.
-    """
-    make: Any = Rerun
-    if isinstance(z, Tensor):
-        recordings = [t._recorder for t in tapes if t._recorder.known(z) is not None]
-    else:
-        from minigrad.tape.torch.rerun import TorchRerun as make
+    return TorchRerun(tape._torch)
 
-        recordings = [t._torch for t in tapes if t._torch and t._torch.seen.known(z) is not None]
-    if not recordings:
+
+def computed_again(tapes: Iterable[Any], z: Any) -> tuple[Rerun | None, str]:
+    """Compute z again as it was recorded, to get a graph of ours; None, and the reason, if this is not possible."""
+    reruns = (rerun_of(tape, not isinstance(z, Tensor)) for tape in tapes)
+    recorded = [rerun for rerun in reruns if rerun and rerun.seen.known(z) is not None]
+    if not recorded:
         return (
             None,
             "the tensor was not recorded. Record the lines that compute it, with %%autograd",
         )
-    rerun = make(recordings[-1])
     try:
-        ours = rerun.run(z)
+        recorded[-1].run(z)
     except CannotRepeat as error:
         return None, str(error)
-    return lambda x: ours.get(rerun.seen.known(x)), ""
+    return recorded[-1], ""
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

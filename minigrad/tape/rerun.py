@@ -1,6 +1,8 @@
 """Runs the recorded operations again that led to a tensor, to get its graph.
 
-    Rerun(recorder).run(z)    our tensors: z, and all tensors that it was computed from
+    rerun = Rerun(recorder)
+    rerun.run(z)     computes z again, and all tensors that it was computed from
+    rerun.ours(x)    our tensor for a recorded one
 
 Mistakes are diagnosed with our rules, which need our graph. A backward pass may have freed it; and a
 program of PyTorch has none (torch/rerun.py). Only operations through which a gradient flows from z to
@@ -9,6 +11,7 @@ be applied again, we raise `CannotRepeat`.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,16 +41,24 @@ class Rerun:
 
     def __init__(self, recorder: Recorder, seen: Tensors | None = None) -> None:
         self.seen: Tensors = seen or recorder
-        self.entries, self.names = recorder.entries, node_names(recorder)
+        self.recorder, self.entries = recorder, recorder.entries
         self.known: dict[tuple[int, int], Tensor] = {}  # by entry and output
-        self.ours: dict[int, Tensor] = {}
+        self._ours: dict[int, Tensor] = {}  # by the recorded tensor's number
 
-    def run(self, z: Any) -> dict[int, Tensor]:
-        """Our tensors, by the numbers that the recorded ones have.
+    def ours(self, recorded: Any) -> Tensor | None:
+        """Our tensor for a recorded one; None if it was not needed, or not recorded."""
+        number = self.seen.known(recorded)
+        return None if number is None else self._ours.get(number)
 
-        Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed again.
+    def run(self, z: Any) -> None:
+        """Compute a recorded tensor again.
+
+        Raises CannotRepeat, with the reason, if this is not possible.
         """
-        root, _ = self.seen._latest[self.seen.known(z) or 0]
+        self.run_entry(self.seen._latest[self.seen.known(z) or 0][0])
+
+    def run_entry(self, root: int) -> None:
+        """Compute the results of an entry again."""
         for k in sorted(computed_from(self.entries, [root])):
             entry = self.entries[k]
             results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
@@ -55,8 +66,12 @@ class Rerun:
                 self._must_agree(k, output, result)
                 if isinstance(result.node, Node):
                     result.node.place = entry.place  # the user's line, not ours
-                self.known[k, output] = self.ours[made.tensor] = result
-        return self.ours
+                self.known[k, output] = self._ours[made.tensor] = result
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the entries."""
+        return node_names(self.recorder)
 
     def _leaf(self, k: int) -> Tensor:
         return tensor(self._numbers(Input(k))).requires_grad_()
@@ -94,7 +109,7 @@ class Rerun:
             assert i.entry is not None
             number = self.entries[i.entry].results[i.output].tensor
             found = tensor(self._numbers(i))
-            self.ours.setdefault(number, found)  # so that it has its name
+            self._ours.setdefault(number, found)  # so that it has its name
         return found
 
     def _numbers(self, i: Input) -> Array:

@@ -13,7 +13,7 @@ Read difference.py for what "close" means.
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,9 +28,18 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
-from minigrad.tape.adapters import computed_again, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.adapters import (
+    computed_again,
+    gradients_of_torch,
+    numbers_of,
+    rerun_of,
+    tensor_kinds,
+)
+from minigrad.tape.check import last_run
 from minigrad.tape.names import name_in, tensors_in
 from minigrad.tape.record import Tape
+from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.teach.answer import Diagnosis, Request, exchanged
 from minigrad.teach.diagnose import Candidates, explanations, likeliest
 from minigrad.teach.difference import Difference, difference, real_array
@@ -219,12 +228,12 @@ def _with_a_graph(
     z: Tensor, named: list[tuple[str, Any, Any]], namespace: Mapping[str, Any]
 ) -> tuple[Tensor, list[tuple[str, Any, Any]], Mapping[str, Any], str]:
     """The tensors of a freed graph, computed again; or as they are, and the reason why this is not possible."""
-    ours, why = computed_again(_tapes_in(namespace), z)
-    if ours is not None:
-        root, again = ours(z), [(name, ours(x), mine) for name, x, mine in named]
+    rerun, why = computed_again(_tapes_in(namespace), z)
+    if rerun is not None:
+        root, again = rerun.ours(z), [(name, rerun.ours(x), mine) for name, x, mine in named]
         missing = [name for (name, x, _) in again if x is None]
         if root is not None and not missing and not _has_hooks(z):
-            return root, again, _renamed(namespace, ours), ""
+            return root, again, _renamed(namespace, rerun), ""
         why = f"{missing[0]} is not on its tape" if missing else "hooks may change its gradients"
     return z, named, namespace, NOT_AGAIN.format(why)
 
@@ -242,17 +251,50 @@ def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
     """
     if isinstance(request.z, Tensor):
         return request, ""
-    ours, why = computed_again(_tapes_in(request.namespace), request.z)
-    if ours is not None:
-        z, x = ours(request.z), ours(request.x)
+    rerun, why = computed_again(_tapes_in(request.namespace), request.z)
+    if rerun is not None:
+        z, x = rerun.ours(request.z), rerun.ours(request.x)
         g = request.gradient
         g = numbers_of(g) if isinstance(g, tensor_kinds()) else g
         grads = None if z is None or x is None else _gradients(z, [x], g)
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
-            known = _renamed(request.namespace, ours)
+            known = _renamed(request.namespace, rerun)
             return request._replace(z=z, x=x, gradient=g, namespace=known), ""
         why = f"there, the gradient of {request.name} is different"
     return None, NOT_AGAIN.format(why)
+
+
+def mistake_on(
+    tape: Tape, leaf: str, mine: object, namespace: Mapping[str, Any]
+) -> Diagnosis | None:
+    """The mistake in a gradient of a leaf, given by its id in the tape's document.
+
+    None if no mistake is known, or if what led to the last pass through the leaf cannot be run again.
+    """
+    recorder, entry = tape._recorder, int(leaf[1:])
+    found = last_run(recorder.passes, entry)
+    if found is None or len(found[0].seeds) != 1:
+        return None
+    right, (root, seed) = _array(found[1].g), found[0].seeds[0]
+    rerun = rerun_of(tape, by_torch=recorder.entries[root].called is not None)
+    if rerun is None or right is None or (g := _array(seed)) is None:
+        return None
+    try:
+        rerun.run_entry(root)
+    except CannotRepeat:
+        return None
+    z, x, gradient = rerun.known[root, 0], rerun.known[entry, 0], tensor(g)
+    if not difference((_gradients(z, [x], gradient) or [None])[0], right).ok:
+        return None
+    names = _renamed(namespace, rerun)
+    plain = None if np.all(g == 1) else gradient
+    request = Request(z, x, plain, rerun.names[entry], names, None, None)
+    return likeliest([explanations(request, mine)])[0]
+
+
+def _array(snapshot: Snapshot | None) -> Array | None:
+    """The values, if they were recorded in full."""
+    return None if snapshot is None else snapshot.array
 
 
 def _tapes_in(namespace: Mapping[str, Any]) -> list[Tape]:
@@ -263,10 +305,10 @@ def _tapes_in(namespace: Mapping[str, Any]) -> list[Tape]:
     return sorted(found, key=lambda tape: tape.number)
 
 
-def _renamed(namespace: Mapping[str, Any], ours: Callable[[Any], Tensor | None]) -> dict[str, Any]:
+def _renamed(namespace: Mapping[str, Any], rerun: Rerun) -> dict[str, Any]:
     """The namespace with the tensors that were computed again; without those that were not."""
     kinds = tensor_kinds()
-    names = {k: ours(v) if isinstance(v, kinds) else v for k, v in namespace.items()}
+    names = {k: rerun.ours(v) if isinstance(v, kinds) else v for k, v in namespace.items()}
     return {k: v for k, v in names.items() if v is not None}
 
 

@@ -1,7 +1,5 @@
 """Runs a recorded PyTorch program again on our engine.
 
-    TorchRerun(watched).run(z)    our tensors: z, and all tensors that it was computed from
-
 Our functions have PyTorch's names and settings, so most operations can be called as recorded; the tables
 below list the operations that have another name or other arguments in the dispatcher. Read tape/rerun.py
 first.
