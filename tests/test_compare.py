@@ -242,11 +242,14 @@ def test_a_freed_graph_that_cannot_be_computed_again_says_why_no_mistake_is_name
     tape, z = program(x)
     z.backward()
 
-    (row,) = compare_in({"x": x, "z": z, "tape": tape}, z, {"x": -x.grad}).rows
+    names = {"x": x, "z": z, "tape": tape}
+    (row,) = compare_in(names, z, {"x": x.grad + x}).rows
 
     assert row.verdict == "different" and row.diagnosis is None
     assert "x: from .grad: an earlier backward() has freed the graph" in row.note
     assert f"No mistake is named, because the program cannot be rerun: {why}" in row.note
+    (row,) = compare_in(names, z, {"x": -x.grad}).rows
+    assert row.note.endswith("has freed the graph\nIt has the opposite sign.")
 
 
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest():

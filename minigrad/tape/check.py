@@ -159,9 +159,8 @@ def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
             only = f"It only contains the part through {sender}"
             return f"{only}; there are {len(parts)} parts to add."
     size = max((p.size for p in parts.values()), default=right.size)
-    for corrected, mistake in _corrections(mine, right, {right.size, size} - {1}):
-        if corrected.shape == right.shape and close(corrected, right):
-            return mistake
+    if mistake := usual_mistake(mine, right, {right.size, size}):
+        return mistake
     if mine.shape != right.shape:
         return f"Its shape is {mine.shape}, and the gradient's is {right.shape}."
     with np.errstate(all="ignore"):
@@ -173,11 +172,19 @@ def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
     return f"The largest error is at entry {at}." if right.ndim else ""
 
 
-def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[Array, str]]:
-    """For each usual mistake: the right gradient if this mistake was made, and a description.
+def usual_mistake(mine: Array, right: Array, sizes: set[int]) -> str:
+    """The mistake that can be seen from the numbers alone; "" if it is none of the usual ones.
 
     sizes    the numbers of entries over which a mean may have been taken
     """
+    for corrected, mistake in _corrections(mine, right, sizes - {1}):
+        if corrected.shape == right.shape and close(corrected, right):
+            return mistake
+    return ""
+
+
+def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[Array, str]]:
+    """For each usual mistake: the right gradient if this mistake was made, and a description."""
     yield -mine, "It has the opposite sign."
     yield mine * 2.0, "It is half as large: a factor 2 is missing."
     yield mine * 0.5, "It is twice as large: there is an extra factor 2."

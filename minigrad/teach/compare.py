@@ -30,12 +30,13 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import (
     computed_again,
+    double_of,
     gradients_of_torch,
     numbers_of,
     rerun_of,
     tensor_kinds,
 )
-from minigrad.tape.check import last_run
+from minigrad.tape.check import last_run, usual_mistake
 from minigrad.tape.names import name_in, tensors_in
 from minigrad.tape.record import Tape
 from minigrad.tape.rerun import CannotRepeat, Rerun
@@ -188,6 +189,9 @@ def compare_in(
                 request = Request(z, x, gradient, name, namespace, rtol, atol, settled)
                 ours, reason = (None, why) if note else _on_ours(request, right)
                 found = None if ours is None else explanations(ours, mine)
+                if ours is None and d.verdict != "not an array":
+                    a, b = double_of(mine), double_of(right)
+                    reason = usual_mistake(a, b, {b.size}) or reason
                 note = "\n".join(filter(None, (note, reason)))
         small = "" if atol is not None else _too_small(d, right)
         notes.append("\n".join(filter(None, (note, small))))
