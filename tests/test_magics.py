@@ -198,7 +198,12 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%compare x1 x1=1 + x2 x2=3", "into parentheses:  x1=(1 + x2)"),
         ("%compare x1 x1=1, x2=3", "by spaces, not by commas:  x1=1 x2=3"),
         ("%compare x1 x1=1 x1=2", "x1 is given twice"),
+        ("%compare x1 In[0]=1", "In[0] is a str, not a tensor"),
         ("%gradcheck", "%gradcheck f x"),
+        (
+            "%gradcheck (lambda y: y @ x2[0].T) x1",
+            "reads tensors of another dtype, which are not among its inputs",
+        ),
         ("%gradcheck x1 x2", "x1 is a tensor of float32, not a function"),
         ("%gradcheck abs 3", "3 is an int, not a floating-point tensor"),
     ],
@@ -354,6 +359,42 @@ def test_compare_takes_the_parameters_of_a_model(shell):
     result = run(shell, "%compare loss model.0.weight=[[1,1]] model.0.bias=[1]").result
 
     assert result.ok
+    assert run(shell, "%compare loss model[0].weight=[[1,1]] model[0].bias=[1]").result.ok
+
+
+def test_compare_takes_the_tensors_of_a_dict(shell):
+    run(shell, 'params = {"w": [x1]}; loss = (params["w"][0] * 2).sum()')
+
+    (row,) = run(shell, '%compare loss params["w"][0]=2').result.rows
+
+    assert row.name == "x1" and row.verdict == "wrong shape"
+
+
+def test_gradcheck_names_the_mistake_in_the_backward_of_a_function(shell):
+    run(shell, """
+class Square(minigrad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+""")  # fmt: skip
+
+    result = run(shell, "%gradcheck Square.apply x1").result
+
+    assert not result.ok
+    assert "x1: Mul (in the line  return x * x) reads the same tensor as both operands" in str(
+        result
+    )
+
+
+def test_gradcheck_takes_a_model(shell):
+    run(shell, "model = minigrad.nn.Linear(4, 2)")
+
+    assert run(shell, "%gradcheck model x1").result.ok
+    assert shell.user_ns["model"].weight.dtype == minigrad.float32
 
 
 def test_gradcheck_says_which_gradient_is_wrong(shell):

@@ -2,15 +2,21 @@
 
 We check one input at a time and treat the others as constants, so that the report
 can say which input has a wrong gradient. The numbers come from minigrad/autograd/numerical.py.
+If the `backward` of a Function is wrong, the report also names the mistake, if it is known.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from IPython.core.error import UsageError
 
 from minigrad.autograd.numerical import GradcheckError, gradcheck
+from minigrad.core.errors import DtypeError
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.nn import Module
+from minigrad.teach.own_backward import diagnose_backward
 from minigrad.teach.report import Report
 
 
@@ -37,6 +43,8 @@ class GradcheckReport(Report[GradcheckRow]):
 def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
     doubled = [_copied(x) for x in xs]
+    if isinstance(f, Module):
+        f = deepcopy(f).double()
     rows = []
     for k, x in enumerate(doubled):
         if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
@@ -46,10 +54,17 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
         note = ""
         try:
             gradcheck(f, tuple(given))
+        except DtypeError as error:
+            raise UsageError(
+                f"%gradcheck: the check computes in double precision, and {terms[0]} also reads tensors of another "
+                f"dtype, which are not among its inputs. Add them to its inputs, or make them float64. ({error})"
+            ) from None
         except GradcheckError as error:
             # Leave out the two Jacobians below the summary, which would fill the page.
             summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
             note = "; ".join(" ".join(line.split()).rstrip(".") for line in summary.splitlines())
+            if found := diagnose_backward(f, *given, wrt=k, name=terms[k + 1]):
+                note = f"{note}\n{found.about(terms[k + 1])}"
         rows.append(GradcheckRow(terms[k + 1], tuple(x.shape), not note, note))
     agree = f"{sum(row.ok for row in rows)} of {len(rows)} gradients agree"
     agree = "1 gradient agrees" if agree.startswith("1 of 1 ") else agree

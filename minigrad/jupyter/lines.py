@@ -87,7 +87,7 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
                 f"%compare: {term!r} is not of the form name=expression. Put an expression with "
                 f"spaces into parentheses:  {last}=({rest})"
             )
-        if not equals or not re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name) or not expression:
+        if not equals or not re.fullmatch(r"[^\W\d]\w*(\.\w+|\[[^]]*])*", name) or not expression:
             form = "is not of the form name=expression, as in  %compare z x1=y2"
             raise UsageError(f"%compare: {term!r} {form}")
         if expression.endswith(","):

@@ -267,8 +267,8 @@ class AutogradMagics(Magics):
             %compare z x1=y2 x2=y2+1
 
         z            the tensor to differentiate
-        x1=..., ...  the name of a leaf, and an expression for its gradient. Put an
-                     expression with spaces into parentheses or quotes
+        x1=..., ...  the name of a tensor, such as x1, model.weight or params["w"], and an expression
+                     for its gradient. Put an expression with spaces into parentheses or quotes
         """
         terms = words_of(line)
         if terms and re.match(r"\w+=(?!=)", terms[0]):
@@ -277,11 +277,14 @@ class AutogradMagics(Magics):
             raise UsageError(f"%compare: the tensor to differentiate comes first: %compare {first}")
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
-        derived: dict[str, Any] = {}
+        derived: dict[Any, Any] = {}
         for name, expression in gradients(terms[1:]):
-            if name in derived:
+            of = self._value(name, "%compare") if "[" in name else name
+            if of is not name and not isinstance(of, tensor_kinds()):
+                raise UsageError(f"%compare: {name} is {_with_article(of)}, not a tensor.")
+            if of in derived:
                 raise UsageError(f"%compare: {name} is given twice.")
-            derived[name] = self._value(expression, "%compare")
+            derived[of] = self._value(expression, "%compare")
         return compare_in(self.shell.user_ns, self._value(terms[0], "%compare"), derived)
 
     @line_magic

@@ -21,6 +21,7 @@ from minigrad.teach.compare import CompareRow, Comparison, compare, compare_in
 from minigrad.teach.course import CourseMap, CourseNotebook, course
 from minigrad.teach.diagnose import Diagnosis, diagnose, diagnose_function
 from minigrad.teach.misconceptions import Misconception
+from minigrad.teach.own_backward import diagnose_backward
 from minigrad.teach.question import Hint, Progress, Question, progress
 from minigrad.teach.updates import UpdateComparison, UpdateRow, compare_update
 

@@ -1,0 +1,99 @@
+"""Mistakes in the `backward` of a user's Function.
+
+The `forward` of a Function is an ordinary computation. If its operations are recorded, there is a graph,
+and that graph's gradient is right. So we call the user's function twice: once as it is, where `backward`
+gives the answer, and once with `forward` recorded, for the question.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.core.function import Function, FunctionCtx, FunctionPlan
+from minigrad.core.modes import unobserved
+from minigrad.core.node import Node, reachable
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.teach.answer import Diagnosis
+from minigrad.teach.diagnose import diagnose
+from minigrad.teach.uses import MISFITS
+
+
+def diagnose_backward(
+    f: Callable[..., object], *inputs: object, wrt: int = 0, name: str = "the tensor"
+) -> Diagnosis | None:
+    """Diagnose the `backward` of the Functions through which f computes its result.
+
+    f        computes one tensor from `inputs`; it may be the `apply` of a Function
+    wrt      the number of the input whose gradient is wrong
+    name     what the user calls this input
+    returns  the mistake that gives exactly the wrong gradient; None if none is known, if there is no
+             Function, or if its forward does not compute with tensors only
+
+    Raises TypeError if that input is not a tensor.
+
+    >>> import minigrad
+    >>> class Square(minigrad.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * x
+    >>> diagnose_backward(Square.apply, minigrad.tensor([1.0, 2.0, 3.0])).kind
+    'missing_path'
+    """
+    given = [wrap(x.array.copy()) if isinstance(x, Tensor) else x for x in inputs]
+    x = given[wrt]
+    if not isinstance(x, Tensor):
+        raise TypeError(f"diagnose_backward: input {wrt} is a {type(x).__name__}, not a tensor.")
+    x.requires_grad_()
+    try:
+        with unobserved():
+            z = f(*given)
+            if not isinstance(z, Tensor) or not (functions := _functions_of(z)):
+                return None
+            g = wrap(np.random.default_rng(0).uniform(0.5, 1.5, z.shape).astype(z.dtype))
+            (mine,) = grad(z, x, g)
+            with _recorded(functions):
+                apply = getattr(f, "__self__", None) in functions
+                again = f.__self__.apply(*given) if apply else f(*given)  # type: ignore[attr-defined]
+        if not isinstance(again, Tensor) or not np.allclose(again.array, z.array):
+            return None  # it draws random numbers, for example
+        return diagnose(again, x, mine, gradient=g, name=name, namespace={name: x})
+    except (*MISFITS, AttributeError):
+        return None  # not a computation with tensors only, or not one that can be repeated
+
+
+def _functions_of(z: Tensor) -> set[type[Function]]:
+    nodes = reachable([z.node])
+    plans = [node.plan for node in nodes if isinstance(node, Node)]
+    return {plan.cls for plan in plans if isinstance(plan, FunctionPlan)}
+
+
+@contextmanager
+def _recorded(functions: Iterable[type[Function]]) -> Iterator[None]:
+    """Within this block, the forward of these Functions is recorded, and their backward is not used."""
+    own = {cls: vars(cls).get("apply") for cls in functions}
+    for cls in own:
+        cls.apply = staticmethod(partial(_forward, cls))  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        for cls, before in own.items():
+            if before is None:
+                del cls.apply
+            else:
+                cls.apply = before  # type: ignore[method-assign]
+
+
+def _forward(cls: type[Function], *args: object, **kwargs: object) -> object:
+    if cls.setup_context is not Function.setup_context:
+        return cls.forward(*args, **kwargs)
+    ctx = FunctionCtx(cls.__name__)
+    ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+    return cls.forward(ctx, *args, **kwargs)
