@@ -175,7 +175,7 @@ def test_a_freed_graph_is_answered_from_grad_and_the_row_says_so(example):
     result = compare(z, x1=y2)
 
     assert result.ok
-    assert result.rows[0].note == "x1: from .grad: an earlier backward() has freed the graph"
+    assert result.rows[0].note == "x1: compared with .grad, because an earlier backward() has freed the graph"
     with pytest.raises(BackwardTwice, match="left no .grad"):
         compare(z, y1=y2)
 
@@ -246,7 +246,7 @@ def test_a_freed_graph_that_cannot_be_computed_again_says_why_no_mistake_is_name
     (row,) = compare_in(names, z, {"x": x.grad + x}).rows
 
     assert row.verdict == "different" and row.diagnosis is None
-    assert "x: from .grad: an earlier backward() has freed the graph" in row.note
+    assert "x: compared with .grad, because an earlier backward() has freed the graph" in row.note
     assert f"No mistake is named, because the program cannot be rerun: {why}" in row.note
     (row,) = compare_in(names, z, {"x": -x.grad}).rows
     assert row.note.endswith("has freed the graph\nIt has the opposite sign.")

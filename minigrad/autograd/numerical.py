@@ -157,6 +157,9 @@ def gradcheck(
     returns   True; raises GradcheckError with the input, the entry and the two numbers (or
               returns False without raise_exception)
 
+    In a notebook, `%gradcheck f x` shows a table, and names the mistake in the backward of a Function,
+    as minigrad.teach.diagnose_backward does.
+
     >>> import minigrad
     >>> x = minigrad.tensor([0.5, 2.0], dtype=minigrad.float64, requires_grad=True)
     >>> gradcheck(lambda x: x.log().sum(), x)

@@ -48,7 +48,7 @@ from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
 from minigrad.teach.whole import repeated
 
-FREED = "from .grad: an earlier backward() has freed the graph"
+FREED = "compared with .grad, because an earlier backward() has freed the graph"
 NOT_AGAIN = "No mistake is named, because the program cannot be rerun: {}."
 
 
