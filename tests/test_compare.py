@@ -175,7 +175,10 @@ def test_a_freed_graph_is_answered_from_grad_and_the_row_says_so(example):
     result = compare(z, x1=y2)
 
     assert result.ok
-    assert result.rows[0].note == "x1: compared with .grad, because an earlier backward() has freed the graph"
+    assert (
+        result.rows[0].note
+        == "x1: compared with .grad, because an earlier backward() has freed the graph"
+    )
     with pytest.raises(BackwardTwice, match="left no .grad"):
         compare(z, y1=y2)
 

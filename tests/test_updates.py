@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import optim, tensor
+from minigrad import no_grad, optim, tensor, zeros_like
 from minigrad.teach import compare_update
 from minigrad.teach.mistakes_of_steps import AROUND as AROUND_AN_OPTIMIZER
 from minigrad.teach.mistakes_of_steps import MISTAKES
@@ -582,3 +582,56 @@ def test_a_step_holds_as_many_arrays_as_there_are_parameters():
     one = np.ones(2)
     with pytest.raises(ValueError, match="params has 2 parameters"):
         compare_update(optim.SGD, {"lr": 0.1}, params=[one, one], grads=[[one]], yours=[[one, one]])
+
+
+class OwnAdam:
+    """Adam as a student writes it; subclasses make one mistake."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8):
+        self.params, self.lr, self.betas, self.eps, self.t = list(params), lr, betas, eps, 0
+        self.averages = [(zeros_like(p), zeros_like(p)) for p in self.params]
+
+    @no_grad()
+    def step(self):
+        self.t += 1
+        for p, (m, v) in zip(self.params, self.averages, strict=True):
+            self.update(p, m, v)
+
+    def update(self, p, m, v):
+        b1, b2 = self.betas
+        m.mul_(b1).add_((1 - b1) * p.grad)
+        v.mul_(b2).add_((1 - b2) * p.grad**2)
+        p -= self.lr * self.corrected(m, b1) / (self.corrected(v, b2).sqrt() + self.eps)
+
+    def corrected(self, average, beta):
+        return average / (1 - beta**self.t)
+
+
+class NoCorrection(OwnAdam):
+    def corrected(self, average, beta):
+        return average
+
+
+class CountedForEach(OwnAdam):
+    def update(self, p, m, v):
+        super().update(p, m, v)
+        self.t += p is not self.params[-1]
+
+
+class Rebinds(OwnAdam):
+    def update(self, p, m, v):
+        p = p - self.lr * p.grad
+
+
+@pytest.mark.parametrize("own, kind, said", [
+    (NoCorrection, "bias_correction", "The bias correction is missing"),
+    (CountedForEach, "bias_correction", "t was counted up for each parameter"),
+    (Rebinds, "step_not_kept", "step() changed no parameter"),
+])  # fmt: skip
+def test_an_optimizer_of_ones_own_is_compared_and_its_mistake_named(own, kind, said):
+    assert compare_update(optim.Adam, {"lr": 0.1}, yours=OwnAdam)
+
+    report = compare_update(optim.Adam, {"lr": 0.1}, yours=own)
+
+    assert report.diagnosis.kind == kind and said in str(report)
+    assert str(report).count("the largest difference is in") == 1

@@ -9,7 +9,7 @@ A row says which settings and rules of steps_by_hand.py change, and has the mess
 Read steps_by_hand.py first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -82,9 +82,21 @@ def _of_the_other(s: Settings) -> Settings:
     return {"average_v": lambda a, g, beta: b2 * a + (1 - b1) * g}
 
 
-def _corrected(by: Callable[[float, int], float]) -> Settings:
+def _corrected(by: Callable[[float, int], Any]) -> Settings:
     """Both averages, corrected by another number."""
     return {"correct_m": by, "correct_v": by}
+
+
+def counted_for_each(sizes: Sequence[int]) -> Slip:
+    """The mistake of counting the steps inside of the loop over parameters with so many entries."""
+    before = np.repeat(np.arange(len(sizes)), sizes)  # the parameters before the one of an entry
+    return Slip(
+        "bias_correction",
+        ADAMS,
+        _corrected(lambda beta, t: 1 - beta ** (len(sizes) * (t - 1) + before + 1)),
+        "t was counted up for each parameter instead of once in each step.",
+        "Count t up before the loop over the parameters.",
+    )
 
 
 def _each(change: Callable[[Array], Array]) -> Changes:

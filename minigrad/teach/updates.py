@@ -9,7 +9,7 @@ such as the formula of a paper, of another library, or a common slip (mistakes_o
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise, takewhile
 from typing import Any
@@ -20,7 +20,14 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.diagnose import SECONDS
 from minigrad.teach.difference import Difference, difference
-from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED, UPHILL
+from minigrad.teach.mistakes_of_steps import (
+    AROUND,
+    FACTORS,
+    MISTAKES,
+    RESTARTED,
+    UPHILL,
+    counted_for_each,
+)
 from minigrad.teach.pairs import MANY
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.steps_by_hand import (
@@ -76,23 +83,23 @@ def compare_update(
     optimizer: Callable[..., Any],
     settings: Mapping[str, Any],
     *,
-    params: Any,
-    grads: Sequence[Any],
-    yours: Sequence[Any],
+    yours: Sequence[Any] | Callable[..., Any],
+    params: Any = None,
+    grads: Sequence[Any] = (),
     rtol: float | None = None,
     atol: float | None = None,
 ) -> UpdateComparison:
-    """Compare steps that were computed by hand with those of an optimizer.
+    """Compare your steps, or an optimizer that you wrote, with those of an optimizer.
 
     optimizer   optim.SGD, optim.Adam, ...: the class
     settings    its settings, like dict(lr=0.1, momentum=0.9); lr may be a list, one for each step
+    yours       the values after each step, computed by hand, shaped like params; or a class like
+                the optimizer's: yours(params, **settings).step()
     params      the values before the first step: an array or a Tensor; or several of them, in a
-                list, a tuple or a dict
+                list, a tuple or a dict; if left out, 6 steps with drawn numbers are compared
     grads       the gradients of each step, shaped like params
-    yours       the values after each step, computed by hand, shaped like params
 
-    Raises ValueError if there are not as many results as gradients, or not as many arrays in a
-    step as there are parameters.
+    Raises ValueError if there are not as many results as gradients, or arrays as parameters.
 
     >>> import numpy as np
     >>> from minigrad import optim
@@ -100,38 +107,91 @@ def compare_update(
     ...     optim.SGD, {"lr": 0.1}, params=[1.0], grads=[[2.0], [3.0]], yours=[[1.2], [1.5]])
     >>> report.parts_at, report.diagnosis.kind
     (1, 'sign')
+    >>> class MySGD(optim.SGD):
+    ...     def step(self):
+    ...         optim.SGD.step(self), optim.SGD.step(self)
+    >>> compare_update(optim.SGD, {"lr": 0.1}, yours=MySGD).diagnosis.kind
+    'scale'
     """
-    _check_steps(grads, yours)
+    if params is None:
+        params, grads = _drawn()
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
-    mine = [_parts(step, names) for step in yours]
+    mine = _steps_of(yours, settings, start, gs, names)
     right = run_optimizer(optimizer, settings, start, gs)
     differences = [
         _worst(names, [difference(a, b, rtol, atol) for a, b in zip(m, r, strict=True)])
         for m, r in zip(mine, right, strict=True)
     ]
-    first = next((k for k, (_, d) in enumerate(differences) if not d.ok), None)
-    steps = ([_joined(step) for step in steps] for steps in (gs, mine, right))
     found = None
-    if first is not None and all(d.ok or d.verdict == "different" for _, d in differences):
-        found = diagnose_update(optimizer, dict(settings), _joined(start), *steps)
-    numbered = enumerate(differences)
-    rows = [_row(k + 1, name, d, found if k == first else None) for k, (name, d) in numbered]
-    title = f"{sum(row.ok for row in rows)} of {len(rows)} steps agree with {optimizer.__name__}"
+    if {d.verdict for _, d in differences if not d.ok} == {"different"}:
+        found = _explained(optimizer, settings, start, gs, mine, right)
+        if callable(yours) and _agree(map(_joined, mine), [_joined(start)] * len(mine)):
+            found = UNCHANGED
+    return _report(optimizer.__name__, differences, found)
+
+
+def _report(
+    name: str, differences: list[tuple[str, Difference]], found: Diagnosis | None
+) -> UpdateComparison:
+    """The rows of all steps; the mistake is in the first one that differs."""
+    first = next((k for k, (_, d) in enumerate(differences) if not d.ok), None)
+    rows = [_row(k + 1, part, d, found, k == first) for k, (part, d) in enumerate(differences)]
+    title = f"{sum(row.ok for row in rows)} of {len(rows)} steps agree with {name}"
     title += "" if first is None else f"; they differ from step {first + 1} on"
     return UpdateComparison(f"compare_update: {title}", rows)
 
 
-def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
+UNCHANGED = general_diagnosis(
+    "step_not_kept",
+    "step() changed no parameter.",
+    "Write to the parameter itself, as in  p -= lr * p.grad  within no_grad(): p = p - lr * p.grad makes a "
+    "new tensor.",
+)
+
+
+def _explained(
+    optimizer: Callable[..., Any],
+    settings: Mapping[str, Any],
+    start: Sequence[Any],
+    *steps: Sequence[Any],
+) -> Diagnosis | None:
+    """The mistake in steps of one or several parameters. steps: the gradients, yours, and the right ones."""
+    grads, yours, right = ([_joined(step) for step in each] for each in steps)
+    sizes = [p.size for p in start]
+    return diagnose_update(optimizer, dict(settings), _joined(start), grads, yours, right, sizes)
+
+
+def _drawn() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Parameters, and gradients for 6 steps."""
+    rng = np.random.default_rng(0)
+    params, *grads = [{"w": rng.normal(size=(2, 3)), "b": rng.normal(size=3)} for _ in range(7)]
+    return params, grads
+
+
+def _steps_of(
+    yours: Sequence[Any] | Callable[..., Any],
+    settings: Mapping[str, Any],
+    start: list[Any],
+    grads: Sequence[Any],
+    names: list[Any],
+) -> list[Any]:
+    """The values after each of the student's steps."""
+    if callable(yours):
+        return run_optimizer(yours, settings, start, grads)
     if len(grads) != len(yours):
         raise ValueError(
             f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step needs one of each."
         )
+    return [_parts(step, names) for step in yours]
 
 
-def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
-    where = f"the largest difference is in {name}" if name and d.verdict == "different" else ""
+def _row(step: int, name: str, d: Difference, found: Diagnosis | None, is_first: bool) -> UpdateRow:
+    found = found if is_first else None
+    where = ""
+    if is_first and name and d.verdict == "different":
+        where = f"the largest difference is in {name}"
     reason = f"{name}: {d.reason}" if name and d.reason else d.reason
     note = "; ".join(str(part) for part in (reason, where, found) if part)
     return UpdateRow(**vars(d), step=step, note=note, diagnosis=found)
@@ -223,8 +283,12 @@ def diagnose_update(
     grads: Sequence[Any],
     yours: Sequence[Any],
     right: Sequence[Any],
+    sizes: Sequence[int] = (),
 ) -> Diagnosis | None:
-    """The mistake that gives these values at every step, or None if none is known."""
+    """The mistake that gives these values at every step, or None if none is known.
+
+    sizes    the numbers of entries of several parameters, which are joined in one vector
+    """
     name = optimizer.__name__
 
     def same(candidate: Sequence[Any]) -> bool:
@@ -239,7 +303,8 @@ def diagnose_update(
         return run_optimizer(optimizer, given, start, given.pop("grads"))
 
     with np.errstate(all="ignore"):
-        made = [*AROUND, *(slip for slip in MISTAKES if name in slip.of.split())]
+        some = [*MISTAKES, counted_for_each(sizes)] if len(sizes) > 1 else MISTAKES
+        made = [*AROUND, *(slip for slip in some if name in slip.of.split())]
         found = [slip for slip in made if same(steps(slip))]
         moves = np.diff([start, *right], axis=0)  # the same anywhere, if they do not depend on p
         if same(list(start + moves)):
@@ -306,5 +371,5 @@ def _two_at_once(slips: Sequence[Slip], gives: Callable[[Slip], bool]) -> Diagno
     return general_diagnosis(one.kind, message, f"{one.hint} {two.hint}", (two.kind,))
 
 
-def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
+def _agree(some: Iterable[Any], others: Iterable[Any]) -> bool:
     return all(difference(a, b).ok for a, b in zip(some, others, strict=True))
