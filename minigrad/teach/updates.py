@@ -101,7 +101,6 @@ def compare_update(
 
     Raises ValueError if there are not as many results as gradients, or arrays as parameters.
 
-    >>> import numpy as np
     >>> from minigrad import optim
     >>> report = compare_update(
     ...     optim.SGD, {"lr": 0.1}, params=[1.0], grads=[[2.0], [3.0]], yours=[[1.2], [1.5]])
@@ -109,7 +108,7 @@ def compare_update(
     (1, 'sign')
     >>> class MySGD(optim.SGD):
     ...     def step(self):
-    ...         optim.SGD.step(self), optim.SGD.step(self)
+    ...         super().step(), super().step()
     >>> compare_update(optim.SGD, {"lr": 0.1}, yours=MySGD).diagnosis.kind
     'scale'
     """
