@@ -227,9 +227,11 @@ def test_an_unknown_numpy_function_names_the_nearest():
     import numpy as np
 
     with pytest.raises(
-        TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"
+        TypeError, match="np.nanprod is not an operation of tensors. Did you mean .*np.prod"
     ):
-        np.nanmean(minigrad.ones(2, requires_grad=True))
+        np.nanprod(minigrad.ones(2, requires_grad=True))
+    with pytest.raises(TypeError, match="To fix it, write  minigrad.median"):
+        np.median(minigrad.ones(2, requires_grad=True))
 
 
 def test_shapes_that_cannot_be_broadcast_are_called_by_the_users_names():

@@ -58,6 +58,8 @@ class ArrayMethods(Entries, Products, Statistics, Operators, Writing):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Handle np.exp(x) and array * x: call the matching op, or raise a helpful error."""
         op = BY_NUMPY.get(ufunc)
+        if op is None and ufunc in NUMPY_FUNCTIONS and method == "__call__" and not kwargs:
+            return NUMPY_FUNCTIONS[ufunc](*[self._constant(np.asarray(a)) if not isinstance(a, Base) else a for a in inputs])
         if method == "reduce" and ufunc is np.add:
             return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
         if op is None or method != "__call__" or kwargs:
@@ -126,8 +128,12 @@ def unknown_function(name: str, arguments: Iterable[str]) -> str:
         return f"{start} of such a tensor does not take {', '.join(arguments) or 'these arguments'}. Use the tensor's own method."
     import difflib  # only used here
 
-    near = difflib.get_close_matches(name, known, 3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known functions: {', '.join(known)}."
+    plain = name.removeprefix("np.")
+    called = {f.removeprefix("np."): f for f in known}  # with the prefix, short names are all alike
+    near = [called[f] for f in difflib.get_close_matches(plain, called, 3, 0.7)]
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if hasattr(sys.modules["minigrad"], plain) and name not in OTHERS:
+        hint = f" To fix it, write  minigrad.{plain}(...)."
     return f"{start} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 
@@ -157,20 +163,41 @@ def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = N
     return NotImplemented if several else x.norm(ord, axis, keepdims)
 
 
-PRODUCTS = {np.cross, np.inner, np.kron, np.outer, np.tensordot}
+def padded(array: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Any:
+    """np.pad, if it pads with one value."""
+    if mode != "constant" or np.ndim(constant_values):
+        return NotImplemented
+    widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
+    return ops.constant_pad_nd(array, widths=tuple(map(tuple, widths)), value=constant_values)
+
+
+PRODUCTS = {np.cross, np.inner, np.kron, np.linalg.solve, np.outer, np.tensordot, np.vdot}
 # These are methods with the same arguments: np.mean(x, axis=0) is x.mean(axis=0).
-NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in "all any mean moveaxis ravel reshape sum trace".split()}
-NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.min: ArrayMethods.amin, np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
+METHODS = """
+    all any copysign count_nonzero deg2rad diagflat dsplit fliplr flipud float_power heaviside hsplit isneginf isposinf log10 mean
+    moveaxis rad2deg ravel reshape sinc sum trace vsplit
+"""
+OTHERS = {"np.put", "np.select"}  # ours of these names do something else
+NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in METHODS.split()}
+NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.amax: ArrayMethods.amax}
+NUMPY_FUNCTIONS |= {np.min: ArrayMethods.amin, np.amin: ArrayMethods.amin}
+NUMPY_FUNCTIONS |= {np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
 NUMPY_FUNCTIONS |= {getattr(np.linalg, name): getattr(ArrayMethods, name) for name in ("det", "matrix_power")}
 # These correspond to methods with other arguments or argument names.
 NUMPY_FUNCTIONS |= {
     np.linalg.inv: lambda a: a.inverse(),
     np.linalg.cholesky: lambda a: a._cholesky(),
+    np.linalg.slogdet: lambda a: a.slogdet(),
+    np.linalg.solve: lambda a, b: ops.linalg_solve(a, b) if b.ndim > 1 else ops.linalg_solve(a, b.unsqueeze(-1)).squeeze(-1),
     np.argmax: lambda a, axis=None: a.argmax(axis=axis),
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
     np.prod: lambda a, axis=None, keepdims=False: NotImplemented if isinstance(axis, tuple) else a.prod(axis, keepdims),
     np.var: lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, correction=ddof, keepdim=keepdims),
     np.std: lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, correction=ddof, keepdim=keepdims),
+    np.nansum: lambda a, axis=None, keepdims=False: a.nansum(axis, keepdims),
+    np.nanmean: lambda a, axis=None, keepdims=False: a.nanmean(axis, keepdims),
+    np.cov: lambda m: m.cov(),
+    np.corrcoef: lambda x: x.corrcoef(),
     np.cumsum: lambda a, axis=None: a.reshape(-1).cumsum(0) if axis is None else a.cumsum(axis),
     np.cumprod: lambda a, axis=None: a.reshape(-1).cumprod(0) if axis is None else a.cumprod(axis),
     np.sort: lambda a, axis=-1: a.reshape(-1).sort().values if axis is None else a.sort(axis).values,
@@ -196,6 +223,7 @@ NUMPY_FUNCTIONS |= {
     np.full_like: lambda a, fill_value: a.new_zeros(a.shape) + fill_value,
     np.einsum: composites.contraction,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
+    np.vdot: lambda a, b: a.reshape(-1).vdot(b.reshape(-1)),
     np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),
     np.take: lambda a, indices, axis=None: a.take(indices) if axis is None else a.index_select(axis, indices),
@@ -211,6 +239,10 @@ NUMPY_FUNCTIONS |= {
     np.repeat: lambda a, repeats, axis=None: a.repeat_interleave(repeats, axis),
     np.vstack: lambda tup: ops.cat(*[a if a.ndim > 1 else a.reshape(1, -1) for a in tup], axis=0),
     np.hstack: lambda tup: ops.cat(*tup, axis=0 if tup[0].ndim == 1 else 1),
+    np.column_stack: lambda tup: ops.cat(*[a if a.ndim > 1 else a.reshape(-1, 1) for a in tup], axis=1),
+    np.append: lambda arr, values, axis=None: ops.cat(arr, values, axis=axis) if axis is not None else ops.cat(arr.reshape(-1), values.reshape(-1)),
+    np.pad: padded,
+    np.array_split: lambda ary, indices_or_sections, axis=0: ary.tensor_split(indices_or_sections, axis),
     np.split: lambda ary, indices_or_sections, axis=0: ary.tensor_split(indices_or_sections, axis),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
