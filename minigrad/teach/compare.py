@@ -187,7 +187,7 @@ def compare_in(
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
                 request = Request(z, x, gradient, name, namespace, rtol, atol, settled)
-                ours, reason = (None, why) if note else _on_ours(request, right)
+                ours, reason = (None, why) if note and why else _on_ours(request, right)
                 found = None if ours is None else explanations(ours, mine)
                 if ours is None and d.verdict != "not an array":
                     a, b = double_of(mine), double_of(right)

@@ -28,6 +28,15 @@ def test_the_mistake_in_a_recorded_program_is_named():
     assert compared(z, x, 2 * x * torch.cos(x * x), tape).note == ""
 
 
+def test_the_mistake_is_named_although_a_backward_pass_has_freed_the_graph():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sin().sum()
+        z.backward()
+    row = compared(z, x, torch.cos(x * x), tape)
+    assert row.diagnosis.kind == "forgot_inner" and "freed the graph" in row.note
+
+
 def test_the_mistake_in_the_last_of_many_turns_is_named_although_others_are_left_out():
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with minigrad.record() as tape:
