@@ -64,7 +64,7 @@ class ForwardHalf(Identities):
             written=None if through is None else tuple(through.shape),
             made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
-            op_call=None if through is not None else op_call(op, operands, params, inputs),
+            op_call=op_call(op, operands, params, inputs),
         )
         number = self.add_op(entry)
         self.add_results(entry, number, [x if isinstance(x, Tensor) else None for x in results])

@@ -40,6 +40,8 @@ class Jacobians:
         """
         if entry.op_call is None or entry.local or len(entry.results) != 1:
             return {}
+        if entry.through is not None:
+            return {}  # the op was applied to a view, and the entry is about its base
         rows = math.prod(entry.results[0].shape)
         operands = {k: result_of(self.entries, i) for k, i in enumerate(entry.inputs) if i.gradient}
         columns = {k: 0 if x is None else math.prod(x.shape) for k, x in operands.items()}

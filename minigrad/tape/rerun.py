@@ -10,7 +10,6 @@ leaves are run again. Each result must equal the recorded one. If it does not, o
 be applied again, we raise `CannotRepeat`.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -42,7 +41,9 @@ class Rerun:
     def __init__(self, recorder: Recorder, seen: Tensors | None = None) -> None:
         self.seen: Tensors = seen or recorder
         self.recorder, self.entries = recorder, recorder.entries
-        self.known: dict[tuple[int, int], Tensor] = {}  # by entry and output
+        # By entry and output: what was computed again, and what requires no gradient
+        self.known: dict[tuple[int, int], Tensor] = {}
+        self._constants: dict[tuple[int, int], Tensor] = {}
         self._ours: dict[int, Tensor] = {}  # by the recorded tensor's number
 
     def ours(self, recorded: Any) -> Tensor | None:
@@ -60,13 +61,18 @@ class Rerun:
     def run_entry(self, root: int) -> None:
         """Compute the results of an entry again."""
         for k in sorted(computed_from(self.entries, [root])):
-            entry = self.entries[k]
-            results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
-            for output, (made, result) in enumerate(zip(entry.results, results)):
+            self._again(k)
+
+    def _again(self, k: int, in_time: bool = True) -> None:
+        """Compute the results of an entry. A view of memory that was written to since has other values."""
+        entry = self.entries[k]
+        results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
+        for output, (made, result) in enumerate(zip(entry.results, results)):
+            if in_time:
                 self._must_agree(k, output, result)
-                if isinstance(result.node, Node):
-                    result.node.place = entry.place  # the user's line, not ours
-                self.known[k, output] = self._ours[made.tensor] = result
+            if isinstance(result.node, Node):
+                result.node.place = entry.place  # the user's line, not ours
+            self.known[k, output] = self._ours[made.tensor] = result
 
     @cached_property
     def names(self) -> list[str]:
@@ -81,14 +87,12 @@ class Rerun:
         entry, name = self.entries[k], self.names[k]
         if entry.kind == "before":
             raise CannotRepeat(f"{name} was computed before the recording")
-        if entry.through is not None:
-            raise CannotRepeat(f"{name} was written to through a view")
         what = f"{entry.op}, which made {name},"
         if (call := self._call_of(entry)) is None:
             raise CannotRepeat(f"{what} {self.unknown}")
         try:
             with np.errstate(all="ignore"):
-                made = self._called(call, entry.inputs)
+                made = self._called(k, call)
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
             raise CannotRepeat(f"{what} cannot be called here: {error}") from None
         return list(made) if isinstance(made, tuple | list) else [made]
@@ -96,21 +100,42 @@ class Rerun:
     def _call_of(self, entry: Entry) -> Any:
         return entry.op_call
 
-    def _called(self, call: Any, inputs: Sequence[Input]) -> Any:
+    def _called(self, k: int, call: Any) -> Any:
         """The result of a recorded call, with our tensors."""
-        operands = (
-            call.constants[k] if i.entry is None else self._operand(i) for k, i in enumerate(inputs)
-        )
-        return call.op(*operands, **call.settings)
+        entry = self.entries[k]
+        operands = [
+            call.constants[place] if i.entry is None else self._operand(i)
+            for place, i in enumerate(entry.inputs)
+        ]
+        if not entry.inplace:
+            return call.op(*operands, **call.settings)
+        written = operands[0] if entry.through is None else self._view(entry.through, k)
+        if call.op.view:
+            return written._rearrange(call.op, **call.settings)
+        written._write(call.op, *operands[1:], **call.settings)
+        return written if written._base is None else written._base
+
+    def _view(self, number: int, k: int) -> Tensor:
+        """The view with this number, to which entry k writes."""
+        made = ((j, r.tensor) for j in reversed(range(k)) for r in self.entries[j].results)
+        j = next(j for j, tensor in made if tensor == number)
+        output = [r.tensor for r in self.entries[j].results].index(number)
+        if (j, output) not in self.known:
+            self._again(j, in_time=False)
+        return self.known[j, output]
 
     def _operand(self, i: Input) -> Tensor:
-        found = self.known.get((i.entry or 0, i.output)) if i.gradient else None
-        if found is None:
-            assert i.entry is not None
+        assert i.entry is not None
+        key = i.entry, i.output
+        if i.gradient:
+            if key not in self.known:  # a view of a view to which something was written
+                self._again(i.entry, in_time=False)
+            return self.known[key]
+        if key not in self._constants:
+            self._constants[key] = tensor(self._numbers(i))
             number = self.entries[i.entry].results[i.output].tensor
-            found = tensor(self._numbers(i))
-            self._ours.setdefault(number, found)  # so that it has its name
-        return found
+            self._ours.setdefault(number, self._constants[key])  # so that it has its name
+        return self._constants[key]
 
     def _numbers(self, i: Input) -> Array:
         """The recorded values of an operand; for a large tensor, its current values."""

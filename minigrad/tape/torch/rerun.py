@@ -6,11 +6,11 @@ first.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Entry, Input, TorchCall
+from minigrad.tape.events import Entry, TorchCall
 from minigrad.tape.rerun import CannotRepeat, Rerun
 from minigrad.tape.snapshot import Array
 from minigrad.tape.torch.operations import REDUCTIONS, Operations, documented
@@ -78,11 +78,14 @@ class TorchRerun(Rerun):
     def _call_of(self, entry: Entry) -> TorchCall | None:
         return entry.called
 
-    def _called(self, call: TorchCall, inputs: Sequence[Input]) -> Any:
+    def _called(self, k: int, call: TorchCall) -> Any:
+        entry = self.entries[k]
+        if entry.through is not None:
+            raise CannotRepeat(f"{self.names[k]} was written to through a view")
         given = {k: v for k, v in call.settings.items() if k not in IGNORED}
         for name, place in call.operands.items():
             places = place if isinstance(place, list) else [place]
-            values = [None if p is None else self._operand(inputs[p]) for p in places]
+            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
             given[name] = values if isinstance(place, list) else values[0]
         return _applied(call.name, given, call.defaults)
 
