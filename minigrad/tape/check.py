@@ -10,32 +10,34 @@ a factor, a mean instead of a sum, a transpose, a missing sum over a broadcast a
 that only contains the contribution of one op.
 
 For `differences`, f is the part of the recording that the last backward pass went through. We apply
-its operations again, in float64, with one entry of the leaf slightly larger and slightly smaller.
-Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
+its operations again (rerun.py), in float64, with one entry of the leaf slightly larger and slightly
+smaller. Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
 backward pass. This uses no rules, so it checks the engine as well as the user. It fails if an
 operation cannot be applied again: because an operand was not recorded in full, or because a part
-was computed outside the recording, by a user-defined Function, or was written in place through a
-view. The error message gives the reason and the place.
+was computed outside the recording, or by a user-defined Function. The error message gives the reason
+and the place.
 
 See also minigrad.compare, which uses the graph itself, and minigrad.autograd.gradcheck, which calls
 a function again and needs no tape.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes
+from minigrad.core import dtypes, modes
 from minigrad.core.shapes import broadcast_axes
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.adapters import double_of
-from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result_of
+from minigrad.tape.events import Backward, Entry, Input, NodeRun, OpCall, computed_from
 from minigrad.tape.names import near, number_text, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render.text import table_text
-from minigrad.tape.snapshot import Array, Snapshot, repeats
+from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.snapshot import Array, Snapshot
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
 MOST = 200_000  # the maximum number of operations to apply again
@@ -269,109 +271,88 @@ def differences_of_leaf(recorder: Recorder, leaf: str) -> Differences:
 
     Raises ValueError, with the reason, if this tape does not allow it.
     """
-    rerun = _Rerun(recorder, int(leaf[1:]))
-    x, central = rerun.x, np.empty(rerun.x.shape)
+    try:
+        loss = _Loss(recorder, int(leaf[1:]))
+    except CannotRepeat as error:
+        raise ValueError(
+            f"central differences cannot be computed from this tape: {error}. To fix it, use "
+            "minigrad.gradcheck(f, x), which calls your function again."
+        ) from None
+    x, central = loss.x, np.empty(loss.x.shape)
     kinks = []
-    middle = rerun.loss(x)
+    middle = loss(x)
     for at in np.ndindex(x.shape):
         h = STEP * max(1.0, abs(float(x[at])))
         change = np.zeros(x.shape)
         change[at] = h
-        above, below = rerun.loss(x + change), rerun.loss(x - change)
+        above, below = loss(x + change), loss(x - change)
         right, left = (above - middle) / h, (middle - below) / h
         central[at] = (above - below) / (2 * h)
         if abs(right - left) > 1e-3 * max(1.0, abs(right), abs(left)):
             kinks.append(list(at))
-    return Differences(rerun.name, central, rerun.gradient, kinks)
+    return Differences(loss.name, central, loss.gradient, kinks)
 
 
-class _Rerun:
-    """The operations that the last backward pass through a leaf used, ready to run again."""
+class _Loss(Rerun):
+    """The loss as a function of one leaf, in double precision: the operations between them, run again."""
 
     def __init__(self, recorder: Recorder, leaf: int) -> None:
-        self.entries, self.leaf = recorder.entries, leaf
-        self.names = node_names(recorder)
-        self.name = self.names[leaf]
+        super().__init__(recorder)
+        self.leaf, self.name = leaf, self.names[leaf]
         found = last_run(recorder.passes, leaf)
         if found is None:
             raise ValueError(f"tape.differences: {no_gradient(self.name)}")
         its_pass, run = found
-        self.gradient = self._whole(run.g, f"the gradient of {self.name}")
-        self.x = self._value(Input(leaf))
-        self.seeds = [(e, self._whole(g, "the seed")) for e, g in its_pass.seeds]
-        self.path = self._path([e for e, _ in its_pass.seeds])
-        if 2 * self.x.size * len(self.path) > MOST:
-            raise self._cannot(
-                f"{self.name} has {self.x.size} entries, and for each {2 * len(self.path)} operations would run"
+        self.gradient = _whole(run.g, f"the gradient of {self.name}")
+        self.seeds = [(e, _whole(g, "the seed")) for e, g in its_pass.seeds]
+        self.x = self._numbers(Input(leaf))
+        self.onward = self._onward([e for e, _ in its_pass.seeds])
+        if 2 * self.x.size * len(self.onward) > MOST:
+            raise CannotRepeat(
+                f"{self.name} has {self.x.size} entries, and for each {2 * len(self.onward)} operations would run"
             )
-        self._must_repeat()
+        self.is_first = True
+        self(self.x)  # each result must be the recorded one
+        self.is_first = False
 
-    def _cannot(self, why: str) -> ValueError:
-        return ValueError(
-            f"central differences cannot be computed from this tape: {why}. To fix it, use "
-            "minigrad.gradcheck(f, x), which calls your function again."
-        )
-
-    def _path(self, roots: list[int]) -> list[int]:
+    def _onward(self, roots: list[int]) -> dict[int, None]:
         """The entries between the leaf and the roots, in order."""
-        onward = {self.leaf}
+        onward: dict[int, None] = {}
         for k in sorted(computed_from(self.entries, roots)):
-            if any(i.entry in onward and i.gradient for i in self.entries[k].inputs):
-                onward.add(k)
-        path = sorted(onward - {self.leaf})
-        for k in path:
-            entry, name = self.entries[k], self.names[k]
-            if entry.kind == "before":
-                raise self._cannot(f"{name} was computed outside the recording")
-            if entry.through is not None:
-                raise self._cannot(f"{name} was written to in place through a view of it")
-            if entry.op_call is None:
-                raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
-        return path
+            inputs = [i.entry for i in self.entries[k].inputs if i.gradient]
+            if self.leaf in inputs or not onward.keys().isdisjoint(inputs):
+                onward[k] = None
+        return onward
 
-    def _must_repeat(self) -> None:
-        """Check that running again gives the recorded values."""
-        known = self._run(self.x)
-        for k in self.path:
-            for z, r in zip(known[k], self.entries[k].results, strict=False):
-                if r.array is not None and not repeats(z, r.array):
-                    raise self._cannot(f"run again, {self.names[k]} has a different value")
-
-    def loss(self, x: Array) -> float:
+    def __call__(self, x: Array) -> float:
         """The sum of the roots, each multiplied by its seed gradient."""
-        known = self._run(x)
-        return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
+        self.known, self._constants = {(self.leaf, 0): wrap(x)}, {}
+        with modes.unobserved(), modes.no_grad():
+            for k in self.onward:
+                self._again(k, in_time=self.is_first)
+        return float(sum(np.sum(self.known[e, 0].array * g) for e, g in self.seeds))
 
-    def _run(self, x: Array) -> dict[int, tuple[Any, ...]]:
-        known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
-        for k in self.path:
-            entry = self.entries[k]
-            call = entry.op_call
-            assert call is not None
-            operands = []
-            for place, i in enumerate(entry.inputs):
-                if i.entry is None:
-                    operands.append(_double(call.constants[place]))
-                elif i.entry in known and i.gradient:
-                    operands.append(known[i.entry][i.output])
-                else:
-                    operands.append(self._value(i))
-            with np.errstate(all="ignore"):
-                z = call.op.forward(*operands, **{n: _setting(v) for n, v in call.settings.items()})
-            known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
-        return known
+    def _call_of(self, entry: Entry) -> OpCall | None:
+        call = entry.op_call
+        if call is None:
+            return None
+        return replace(call, settings={name: _setting(v) for name, v in call.settings.items()})
 
-    def _value(self, i: Input) -> Array:
-        """An operand's recorded value, in float64."""
+    def _operand(self, i: Input) -> Tensor:
         assert i.entry is not None
-        result = result_of(self.entries, i)
-        return self._whole(None if result is None else result.value, self.names[i.entry])
+        fixed = i.entry not in self.onward and not self.entries[i.entry].view
+        if fixed and (i.entry, i.output) not in self.known:
+            i = replace(i, gradient=False)
+        return super()._operand(i)
 
-    def _whole(self, value: Snapshot | None, name: str) -> Array:
-        array = None if value is None else value.array
-        if array is None:
-            raise self._cannot(f"{name} was not recorded in full")
-        return _double(array)
+    def _numbers(self, i: Input) -> Array:
+        return _double(super()._numbers(i))
+
+
+def _whole(value: Snapshot | None, name: str) -> Array:
+    if value is None or value.array is None:
+        raise CannotRepeat(f"{name} was not recorded in full")
+    return _double(value.array)
 
 
 def _double(value: Any) -> Array:

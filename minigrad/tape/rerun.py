@@ -86,7 +86,7 @@ class Rerun:
         """The results of an operation, computed again."""
         entry, name = self.entries[k], self.names[k]
         if entry.kind == "before":
-            raise CannotRepeat(f"{name} was computed before the recording")
+            raise CannotRepeat(f"{name} was computed outside the recording")
         what = f"{entry.op}, which made {name},"
         if (call := self._call_of(entry)) is None:
             raise CannotRepeat(f"{what} {self.unknown}")
