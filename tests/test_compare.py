@@ -219,6 +219,18 @@ def _unrecorded(x):
     return None, (x * x).sum()
 
 
+def test_a_freed_graph_is_computed_again_without_gradients_and_within_a_recording_too():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sin().sum()
+        z.backward()
+    with minigrad.no_grad(), minigrad.record() as other:
+        row = compare_in({"x": x, "z": z, "tape": tape}, z, {"x": (x * x).cos()}).rows[0]
+
+    assert row.diagnosis.kind == "forgot_inner"
+    assert list(other.document["ops"]) == ["mul", "cos"]
+
+
 class Double(minigrad.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -75,8 +75,8 @@ def can_run_widgets() -> bool:
 
 def in_marimo() -> bool:
     """Is this a notebook of marimo? It has no IPython kernel, and shows the page of the inspector."""
-    marimo = sys.modules.get("marimo")
-    return marimo is not None and marimo.running_in_notebook()
+    marimo: Any = sys.modules.get("marimo")
+    return getattr(marimo, "running_in_notebook", bool)()  # an old marimo cannot tell
 
 
 def is_seen() -> bool:

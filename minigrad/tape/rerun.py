@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.errors import AutogradError
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
@@ -60,8 +61,9 @@ class Rerun:
 
     def run_entry(self, root: int) -> None:
         """Compute the results of an entry again."""
-        for k in sorted(computed_from(self.entries, [root])):
-            self._again(k)
+        with modes.unobserved(), modes.enable_grad():
+            for k in sorted(computed_from(self.entries, [root])):
+                self._again(k)
 
     def _again(self, k: int, in_time: bool = True) -> None:
         """Compute the results of an entry. A view of memory that was written to since has other values."""

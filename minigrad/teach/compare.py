@@ -310,10 +310,11 @@ def _tapes_in(namespace: Mapping[str, Any]) -> list[Tape]:
 
 
 def _renamed(namespace: Mapping[str, Any], rerun: Rerun) -> dict[str, Any]:
-    """The namespace with the tensors that were computed again; without those that were not."""
+    """The namespace with the tensors that were computed again, and without those of PyTorch that were not."""
     kinds = tensor_kinds()
     names = {k: rerun.ours(v) if isinstance(v, kinds) else v for k, v in namespace.items()}
-    return {k: v for k, v in names.items() if v is not None}
+    kept = {k: v for k, v in namespace.items() if names[k] is None and isinstance(v, Tensor)}
+    return {k: v for k, v in names.items() if v is not None} | kept
 
 
 def _too_small(d: Difference, right: Any) -> str:
