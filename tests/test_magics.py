@@ -370,7 +370,7 @@ def test_compare_takes_the_tensors_of_a_dict(shell):
     assert row.name == "x1" and row.verdict == "wrong shape"
 
 
-def test_gradcheck_names_the_mistake_in_the_backward_of_a_function(shell):
+def test_gradcheck_names_the_mistake_in_the_backward_of_a_function(shell, capsys):
     run(shell, """
 class Square(minigrad.autograd.Function):
     @staticmethod
@@ -383,7 +383,10 @@ class Square(minigrad.autograd.Function):
 """)  # fmt: skip
 
     result = run(shell, "%gradcheck Square.apply x1").result
+    run(shell, "minigrad.autograd.gradcheck(Square.apply, x1.double().detach().requires_grad_())")
 
+    assert "GradcheckError" in (said := capsys.readouterr().out)
+    assert "Mul (in the line  return x * x) reads the same tensor as both operands" in said
     assert not result.ok
     assert "x1: Mul (in the line  return x * x) reads the same tensor as both operands" in str(
         result

@@ -32,7 +32,12 @@ __all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "nume
 
 
 class GradcheckError(RuntimeError):
-    """Raised when a gradient differs from the finite differences."""
+    """Raised when a gradient differs from the finite differences.
+
+    checked    the function, its inputs, and the number of the input; empty where something else is wrong
+    """
+
+    checked: tuple[Any, ...] = ()
 
 
 def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float = 1e-6) -> list[Any]:
@@ -157,8 +162,8 @@ def gradcheck(
     returns   True; raises GradcheckError with the input, the entry and the two numbers (or
               returns False without raise_exception)
 
-    In a notebook, `%gradcheck f x` shows a table, and names the mistake in the backward of a Function,
-    as minigrad.teach.diagnose_backward does.
+    In a notebook, the error also names the mistake in the backward of a Function, as `%gradcheck f x` and
+    minigrad.teach.diagnose_backward do.
 
     >>> import minigrad
     >>> x = minigrad.tensor([0.5, 2.0], dtype=minigrad.float64, requires_grad=True)
@@ -217,7 +222,11 @@ def _check(
             for i in checked:
                 how = "computed with forward mode " if transform is _by_columns else ""
                 what = f"{how}mismatch for output {i} with respect to input {k}"
-                _compare(found[i], numeric[i], what, outputs[i], xs[k], atol, rtol)
+                try:
+                    _compare(found[i], numeric[i], what, outputs[i], xs[k], atol, rtol)
+                except GradcheckError as error:
+                    error.checked = f, xs, k
+                    raise
             if transform is _by_rows and outputs:
                 _check_repeatable(found, transform(f, outputs, xs, k), nondet_tol)
     if backward:

@@ -6,7 +6,7 @@ user's own functions stay. `%debug` then opens the user's frame, too. If PyTorch
 while we record, its frames are left out as well.
 
 IPython leaves out what Python says of a misspelled name, "Did you mean ...?", so we add it as a note. If no
-name is near, a cell may not have been run.
+name is near, a cell may not have been run. In the same way we name the mistake that gradcheck has found.
 
 All frames stay if the error looks like a bug in minigrad itself, for example an AttributeError
 that was not raised by one of our `raise` statements. With `MINIGRAD_TRACEBACK=full` in the
@@ -28,7 +28,9 @@ from typing import Any
 import IPython
 
 import minigrad
+from minigrad.autograd.numerical import GradcheckError
 from minigrad.core.errors import OTHER_ARGUMENTS
+from minigrad.teach.own_backward import diagnose_backward
 
 VARIABLE = "MINIGRAD_TRACEBACK"
 
@@ -86,8 +88,13 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
 def _remedy(shell: Any, error: BaseException, trace: TracebackType) -> str | None:
     """What to do about a variable or attribute that does not exist: the nearest name, if one is near.
 
-    An AttributeError of our own says what it has to say.
+    An AttributeError of our own says what it has to say. Of a gradient that is not the finite differences,
+    the mistake, if it is in the backward of a Function.
     """
+    if isinstance(error, GradcheckError) and error.checked:
+        f, inputs, k = error.checked
+        found = diagnose_backward(f, *inputs, wrt=k, name=f"input {k}")
+        return None if found is None else str(found)
     known: Iterable[str] = ()
     name, otherwise = getattr(error, "name", None) or "", None
     if isinstance(error, NameError):
