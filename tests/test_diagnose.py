@@ -1170,6 +1170,17 @@ def test_one_class_instead_of_a_distribution_is_named():
     assert found.kind == "wrong_argument" and "a distribution, and not one class" in found.message
 
 
+def test_the_gradient_of_another_result_is_named():
+    w, data, t = leaf(W[:3]), tensor(M), tensor(X[:3])
+    y = data @ w
+    loss = ((y - t) ** 2).mean()
+    mine = M.T @ (2 * (M @ W[:3] - X[:3]) / 3)
+
+    found = one_row({"w": w, "y": y, "loss": loss}, y, "w", mine).diagnosis
+
+    assert found.message == "This is the gradient of loss with respect to w, not that of y."
+
+
 def test_data_are_not_taken_for_values_that_were_cut_off():
     w, data = leaf([[0.5, -0.25]]), tensor([[1.0, 2.0], [3.0, 5.0]])
     y = data @ w.T

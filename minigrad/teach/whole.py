@@ -48,6 +48,7 @@ IN_ALL: Table = []
 SUBSTITUTED: Table = []
 STOPPED: Table = []
 
+RESULTS = 5  # the number of other results whose gradients we try
 NEAREST = 40  # the number of uses at which we try the values of other tensors
 
 
@@ -445,6 +446,23 @@ def _of_another_tensor(a: Answer) -> Places:
             way = f": the derivative of {name} with respect to {a.name} is missing" if here else ""
             also = ("forgot_inner" if inside_a_curve(here) else "upstream_only",) if here else ()
             yield {"n": name, "way": way, "node": None if leaf else node, "also": also}
+
+
+@mistake_in(IN_ALL, "other_variable")
+def _of_another_result(a: Answer) -> Places:
+    """This is the gradient of {n} with respect to {x}, not that of {z}.
+
+    Check which result is to be differentiated.
+    """
+    several = a.graph.variables.items()
+    losses = {n: t for n, t in several if t.array.size == 1 and not t.is_leaf and t is not a.z}
+    for name, loss in islice(losses.items(), RESULTS):
+        if loss.node in a.graph.gradients:
+            continue  # on the way to z
+        with suppress(AutogradError):  # its graph may have been freed
+            (g,) = grad(loss, [a.x], retain_graph=True, allow_unused=True)
+            if g is not None and not tells_nothing(g.array) and a.same(g.array):
+                yield {"n": name}
 
 
 @mistake_in(SUBSTITUTED, "wrong_argument")
