@@ -231,19 +231,19 @@ def test_a_freed_graph_is_computed_again_without_gradients_and_within_a_recordin
     assert list(other.document["ops"]) == ["mul", "cos"]
 
 
-class Double(minigrad.autograd.Function):
+class Applied(minigrad.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        return 2 * x
+    def forward(ctx, f, x):
+        return f(x)
 
     @staticmethod
     def backward(ctx, g):
-        return 2 * g
+        return None, 2 * g
 
 
 def _through_a_function(x):
     with minigrad.record() as tape:
-        z = (Double.apply(x) ** 2).sum()
+        z = (Applied.apply(lambda x: 2 * x, x) ** 2).sum()
     return tape, z
 
 
@@ -257,7 +257,7 @@ def _with_a_hook(x):
 
 @pytest.mark.parametrize("program, why", [
     (_unrecorded, "the tensor was not recorded"),
-    (_through_a_function, "Double, which made Double#1, cannot be applied again"),
+    (_through_a_function, "Applied, which made Applied#1, cannot be applied again"),
     (_with_a_hook, "hooks may change its gradients"),
 ])  # fmt: skip
 def test_a_freed_graph_that_cannot_be_computed_again_says_why_no_mistake_is_named(program, why):

@@ -84,6 +84,22 @@ def writes_through_views_of_views():
     return (y * y).sum(), [h]
 
 
+class Cube(minigrad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3 * ctx.saved_tensors[0] ** 2
+
+
+def own_function():
+    x = randn(3, requires_grad=True)
+    return Cube.apply(x.sin()).sum(), [x]
+
+
 def training():
     w = nn.Parameter(randn(3))
     optimizer = minigrad.optim.SGD([w], lr=0.1)
@@ -97,7 +113,7 @@ def training():
 
 PROGRAMS = [
     network, convolution, recurrent, attention, indexing, matrices, pieces, writes, writes_to_rows_of_zeros,
-    writes_through_views_of_views, training,
+    writes_through_views_of_views, own_function, training,
 ]  # fmt: skip
 
 

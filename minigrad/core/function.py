@@ -169,7 +169,7 @@ class FunctionPlan(OwnPlan):
         results: list[Like | None],
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
-        self.op = _NamedOp(cls)
+        self.op = FunctionOp(cls)
         # As in PyTorch, `next_functions` and hooks see only the tensors.
         needed = zip(likes, ctx.needs_input_grad, strict=True)
         self.needs = tuple([need for like, need in needed if like is not None])
@@ -242,14 +242,19 @@ class FunctionPlan(OwnPlan):
         return grads
 
 
-class _NamedOp:
+class FunctionOp:
     """Stands in for an op when the tape shows a Function."""
 
     settings: dict[str, Any] = {}
+    view = False
 
     def __init__(self, cls: type["Function"]) -> None:
+        self.cls = cls
         self.name, self.node_name = cls.__name__, f"{cls.__name__}Backward"
         self.formula = (cls.__doc__ or cls.__name__).strip().partition("\n")[0]
+
+    def __call__(self, *args: object) -> object:
+        return self.cls.apply(*args)
 
 
 class Function:
@@ -362,7 +367,7 @@ class Function:
         wrote, ctx._dirty, ctx._without_gradient = bool(ctx._dirty), (), ()
         returned = results[0] if single else tuple(results)
         if observer is not None:
-            observer.forward(_NamedOp(cls), args, returned, {}, wrote)
+            observer.forward(FunctionOp(cls), args, returned, {}, wrote)
         return returned
 
     @classmethod

@@ -14,8 +14,7 @@ its operations again (rerun.py), in float64, with one entry of the leaf slightly
 smaller. Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
 backward pass. This uses no rules, so it checks the engine as well as the user. It fails if an
 operation cannot be applied again: because an operand was not recorded in full, or because a part
-was computed outside the recording, or by a user-defined Function. The error message gives the reason
-and the place.
+was computed outside the recording. The error message gives the reason and the place.
 
 See also minigrad.compare, which uses the graph itself, and minigrad.autograd.gradcheck, which calls
 a function again and needs no tape.

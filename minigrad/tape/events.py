@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minigrad.core.errors import Place
+from minigrad.core.function import FunctionOp
 from minigrad.core.op import Op
 from minigrad.tape.document import Engine, Kind, SavedConflict, UpdateKind, When
 from minigrad.tape.snapshot import Array, Snapshot
@@ -56,7 +57,7 @@ class Input:
 class OpCall:
     """What we need to apply an op again: the op, its settings, and its constant operands by position."""
 
-    op: Op
+    op: Op | FunctionOp
     settings: dict[str, Any]
     constants: dict[int, Any]
 

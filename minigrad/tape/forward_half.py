@@ -15,7 +15,7 @@ import numpy as np
 from minigrad.core import dtypes, modes
 from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, user_line
-from minigrad.core.function import FunctionPlan
+from minigrad.core.function import FunctionOp, FunctionPlan
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import COMMON, INFERENCE
 from minigrad.core.node import Node
@@ -28,6 +28,7 @@ from minigrad.tape.identity import Identities
 from minigrad.tape.names import constant_text, place_for, settings_given
 from minigrad.tape.snapshot import WHOLE, Snapshot, name_of
 
+PLAIN = (bool, int, float, complex, str, np.ndarray, type(None))
 SMALL = 64  # local derivatives are computed for at most this many entries
 
 
@@ -64,7 +65,7 @@ class ForwardHalf(Identities):
             written=None if through is None else tuple(through.shape),
             made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
-            op_call=op_call(op, operands, params, inputs),
+            op_call=op_call(op, operands, params, inputs, inplace),
         )
         number = self.add_op(entry)
         self.add_results(entry, number, [x if isinstance(x, Tensor) else None for x in results])
@@ -246,15 +247,23 @@ def share_counter(x: Any, y: Any) -> bool:
 
 
 def op_call(
-    op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
+    op: Any,
+    operands: tuple[Any, ...],
+    settings: dict[str, Any],
+    inputs: list[Input],
+    inplace: bool,
 ) -> OpCall | None:
     """The data for applying the op again; None if this would keep a tensor or a large array alive."""
-    if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
+    if not isinstance(op, Op | FunctionOp) or not all(map(_is_small, settings.values())):
         return None
     given = enumerate(zip(operands, inputs))
     constants = {k: getattr(x, "array", x) for k, (x, i) in given if i.entry is None}
     if not all(map(_is_small, constants.values())):
         return None
+    if isinstance(op, FunctionOp) and (
+        inplace or not all(isinstance(x, PLAIN) for x in constants.values())
+    ):
+        return None  # a module or a function among the arguments may hold tensors
     return OpCall(op, {k: _copied(v) for k, v in settings.items()}, constants)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad.autograd.functional import jacobian
 from minigrad.core import modes
+from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.events import Entry, Input, OpCall, result_of
 from minigrad.tape.snapshot import Array, Snapshot, repeats
@@ -40,8 +41,8 @@ class Jacobians:
         """
         if entry.op_call is None or entry.local or len(entry.results) != 1:
             return {}
-        if entry.through is not None:
-            return {}  # the op was applied to a view, and the entry is about its base
+        if entry.through is not None or not isinstance(entry.op_call.op, Op):
+            return {}  # applied to a view, while the entry is about its base; or a user's Function, which may print
         rows = math.prod(entry.results[0].shape)
         operands = {k: result_of(self.entries, i) for k, i in enumerate(entry.inputs) if i.gradient}
         columns = {k: 0 if x is None else math.prod(x.shape) for k, x in operands.items()}

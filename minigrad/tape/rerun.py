@@ -47,12 +47,12 @@ class Rerun:
         self._constants: dict[tuple[int, int], Tensor] = {}
         self._ours: dict[int, Tensor] = {}  # by the recorded tensor's number
 
-    def ours(self, recorded: Any) -> Tensor | None:
+    def ours(self, recorded: object) -> Tensor | None:
         """Our tensor for a recorded one; None if it was not needed, or not recorded."""
         number = self.seen.known(recorded)
         return None if number is None else self._ours.get(number)
 
-    def run(self, z: Any) -> None:
+    def run(self, z: object) -> None:
         """Compute a recorded tensor again.
 
         Raises CannotRepeat, with the reason, if this is not possible.
