@@ -729,6 +729,51 @@ def soft_values(c):
     c.wrong(R, wrong_argument=back([q[-1]] * 3))
 
 
+@held
+def padded_words(c):
+    s, v, g = c.draw(3, 5), c.draw(3, 5, 2), c.draw(3, 2)
+    keep = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
+    S, V = c.leaf(s), c.leaf(v)
+    a = (S + T((1 - keep) * -1e9)).softmax(1)
+    c.z = ((a.unsqueeze(-1) * V).sum(1) * T(g)).sum()
+    c.names = {"S": S, "V": V, "a": a, "keep": T(keep)}
+
+    def back(p):
+        d = np.einsum("nk,ntk->nt", g, v)
+        return p * (d - (p * d).sum(1, keepdims=True)), p[..., None] * g[:, None]
+
+    all_scores, right = soft(s), soft(np.where(keep, s, -np.inf))
+    c.right(S, back(right)[0])
+    c.right(V, back(right)[1])
+    c.wrong(S, mask_missing=back(all_scores)[0], mask_missing2=back(all_scores)[0] * keep)
+    c.wrong(S, mask_missing=back(all_scores * keep)[0])
+    c.wrong(V, mask_missing=back(all_scores)[1])
+
+
+@held
+def a_gated_unit(c):
+    x, w, b, g = c.draw(4, 3), c.draw(3, 6), c.draw(6), c.draw(4, 3)
+    W, B = c.leaf(w), c.leaf(b)
+    value, gate = (T(x) @ W + B).chunk(2, dim=-1)
+    c.z = (value * gate.sigmoid() * T(g)).sum()
+    c.names = {"value": value, "gate": gate}
+    u, s = (x @ w + b)[:, :3], sig((x @ w + b)[:, 3:])
+    parts = g * s, g * u * s * (1 - s)
+    d, swapped = np.hstack(parts), np.hstack(parts[::-1])
+    c.right(W, x.T @ d)
+    c.wrong(W, exchanged=x.T @ swapped)
+    c.wrong(B, exchanged=swapped.sum(0))
+
+
+@held
+def a_sure_classifier(c):
+    x, w, t = 12 * c.draw(6, 5), c.draw(5, 3), np.array([0, 2, 1, 2, 0, 1])
+    W = c.leaf(w)
+    c.z = F.cross_entropy(T(x) @ W, T(t)) + 0.1 * (W * W).sum()
+    c.right(W, x.T @ (soft(x @ w) - np.eye(3)[t]) / 6 + 0.2 * w)
+    c.wrong(W, missing_path=x.T @ soft(x @ w) / 6 + 0.2 * w)
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

@@ -168,6 +168,21 @@ def test_finite_differences_are_not_taken_for_a_derivation():
     assert [d.kind for d in result.diagnoses] == ["finite_difference_noise"]
 
 
+@pytest.mark.parametrize(
+    "slope, kinds", [(lambda z: 1 - z * z, []), (lambda z: 1 + z * z, ["sign"])]
+)
+def test_an_answer_in_single_precision_has_the_rounding_of_single_precision(slope, kinds):
+    exercise = Exercise("f", lambda x: x.tanh(), shapes=[[(4,)], [(3, 5)]])
+
+    def backward(x, g):
+        return g.astype(np.float32) * slope(np.tanh(x.astype(np.float32)))
+
+    result = exercise.check(backward)
+
+    assert result.ok == (not kinds)
+    assert [d.kind for d in result.diagnoses] == kinds
+
+
 def test_another_order_of_the_same_sums_is_right():
     exercise = Exercise("f", lambda x, y: x @ y, shapes=[[(30, 400), (400, 2)]])
 

@@ -604,6 +604,25 @@ def test_each_answer_of_the_third_examination_is_named(program):
         assert row.diagnosis is None if row.ok else row.diagnosis.kind in kind.split("|"), kind
 
 
+def test_an_answer_in_single_precision_gets_the_diagnosis_of_its_mistake():
+    x, W32, X32 = leaf(X), W.astype(np.float32), X.astype(np.float32)
+    z = (x.tanh() * tensor(W)).sum()
+
+    assert one_row({"x": x}, z, "x", W32 * (1 - np.tanh(X32) ** 2)).ok
+    assert one_row({"x": x}, z, "x", W32 * (1 + np.tanh(X32) ** 2)).diagnosis.kind == "sign"
+
+
+def test_a_function_is_evaluated_at_another_tensor_and_not_computed_with_it():
+    x, s = leaf(X), tensor(W)
+    z = (x + 2 * s).softmax(-1)
+    p = np.exp(X) / np.exp(X).sum(-1, keepdims=True)
+    d = p * (W - (p * W).sum(-1, keepdims=True))
+
+    found = one_row({"x": x, "s": s, "z": z}, z, "x", d, gradient=W).diagnosis
+
+    assert found.message.endswith("was evaluated at x instead of at its input.")
+
+
 def runge_kutta(half=0.1, two=2.0, through=1.0):
     """Two steps of a method with three stages: its result, and the gradient with some factors changed."""
     A, h, inputs = draw(3, 3, seed=9), 0.2, []

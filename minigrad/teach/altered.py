@@ -108,8 +108,15 @@ def _left_out(use: Use) -> Alterations:
         kind = "mask_missing"
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
+        kind = "mask_missing" if use.op_name == "add" and _masks_scores(use) else kind
     yield kind, Altered(use), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
+
+
+def _masks_scores(use: Use) -> bool:
+    """Does a softmax that follows give the probability 0 to some scores, as after a sum with -inf?"""
+    above = [u for u in use.graph.uses if u.parent is use.node and u.op_name == "softmax"]
+    return any(np.any(u.values.get("z", 1) == 0) for u in above)
 
 
 def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[Diagnosis]:

@@ -17,7 +17,7 @@ import numpy as np
 from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import last_digit, real_array
 from minigrad.teach.mistakes import one_number
 from minigrad.teach.uses import AnyNode, Graph, Use, called
 
@@ -95,18 +95,19 @@ class Answer:
         self.graph = Graph(z, seed, namespace, self.target)
         right = self.graph.gradients.get(self.target)
         self.right = np.asarray(np.zeros(x.shape, x.dtype) if right is None else right)
-        self.mine = real_array(mine).astype(np.float64)
-        small = self.right.dtype.itemsize < 8
+        given = real_array(mine)
+        self.mine = given.astype(np.float64)
+        # The rounding is that of the less precise type: an answer may be in single precision.
+        rounded = max(map(last_digit, (given, self.right)))
+        least = 1e-5 if rounded > last_digit(self.mine) else 0.0
         # The rounding error is proportional to the largest number, not to each number. With a
         # fixed tolerance, all small gradients would count as equal.
         size = max(float(np.max(np.abs(a), initial=0)) for a in (self.mine, self.right))
-        self.rtol = rtol if rtol is not None else 1e-5 if small else 1e-7
-        self.atol = atol if atol is not None else (1e-5 if small else 1e-8) * size
+        self.rtol = max(rtol, least) if rtol is not None else least or 1e-7
+        self.atol = max(atol, least * size) if atol is not None else (least or 1e-8) * size
         if atol is None:  # where large terms cancel, the rest only has their precision
             parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
-            real = self.right.dtype.kind == "f"
-            last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
-            self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
+            self.atol = max(self.atol, 4 * rounded * float(max(parts, default=0)))
         self.until = math.inf
         self.few = self.mine.size < 3 or one_number(self.mine)
 

@@ -136,6 +136,11 @@ def real_array(value: object) -> Array:
     return array
 
 
+def last_digit(a: Array) -> float:
+    """The relative size of the last digit of an array's numbers; 0 for integers."""
+    return float(np.finfo(a.dtype).eps) if a.dtype.kind == "f" else 0.0
+
+
 def decimal_text(value: float | None, digits: int = 6) -> str:
     """A number as tables show it, the same on every machine."""
     if value is None:

@@ -434,9 +434,12 @@ def _of_the_scores(a: Answer) -> Iterator[Formula]:
         size, near = np.max(np.abs(g)), 1e-3 if use.passed.dtype.itemsize < 8 else 1e-6
         for name, p, row, y in _losses(x, g, near * size, graph.constants):
             rest = p - y
-            # one weight for all entries, or one for each row
-            each = np.sum(g * rest, row, keepdims=True) / np.sum(rest**2, row, keepdims=True)
-            each = np.nan_to_num(each)
+            # one weight for all entries, or one for each row, which small entries show less exactly
+            for over in (None, row):
+                each = np.sum(g * rest, over, keepdims=True) / np.sum(rest**2, over, keepdims=True)
+                each = np.nan_to_num(each)
+                if np.max(np.abs(g - each * rest)) <= 1e-3 * near * size:
+                    break
             if g.size == 1 and abs(abs(each.item()) - 1) > near:
                 continue  # one number is always  each * (p - y)
             if row is not None and x.shape[row] == 2 and np.ptp(np.abs(each)) > near * size:

@@ -512,6 +512,29 @@ def _another_extreme(use: Use, x: Array, widened: Array) -> Variants:
             yield Variant(widened * (value == best), f"{words}, instead of the input")
 
 
+@mistake("mask_missing", "softmax log_softmax")
+def _scores_not_masked(use: Use, z: Array, axis: Any) -> Variants:
+    """The scores that {op}{line} reads are masked, but its derivative was computed {n}.
+
+    A masked score has the probability 0, also in the backward pass, and the others add up to 1.
+    """
+    p = np.exp(z) if use.op_name == "log_softmax" else z
+    kept = p != 0
+    if kept.all():
+        return
+    for x in (x for _, x in use.graph.tensors if x.shape == z.shape and np.all(np.isfinite(x))):
+        if np.allclose(p, softmax(np.where(kept, x, -np.inf), axis=axis)):
+            q = softmax(x, axis=axis)
+            d = use.rule(use.g, x=x, z=q if p is z else np.log(q))
+            yield Variant(d, "without the mask")
+            if d is not None:
+                yield Variant(d * kept, "without the mask, which was applied to its result only")
+            if p is z:
+                d = use.rule(use.g, z=q * kept)
+                yield Variant(d, "with the softmax of all scores, which was masked afterwards")
+            return
+
+
 @mistake("mask_missing", "clamp")
 def _one_bound(use: Use, x: Array) -> Passes:
     """{op}{line} has two bounds, but the mask of your gradient checks only one of them.

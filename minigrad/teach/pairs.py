@@ -155,6 +155,9 @@ def everywhere(
                 if variant.times and first.op_name != "pow":
                     if variant.times in elsewhere or not c and variant.times not in (2, 0.5):
                         continue
+                if first.op_name == "getitem":  # one part at the beginning, another one at the end
+                    if len({v.n for u in uses for v in possible_at(u)[k : k + 1]}) > 1:
+                        continue
                 uses_at = {(use.node, use.k): use for use in uses}
                 wrong = partial(_wrong, row, k, bool(np.any(variant.array)))
                 if one_way:
@@ -164,12 +167,15 @@ def everywhere(
                 for words in [w for w, d in changes if a.gives(a.right + d)][:1]:
                     factor = row.kind == "upstream_only" and c
                     d = Tried(SCALED if factor else row, first, variant.n, None, {}).diagnosis(a)
-                    name = called(first.node).removeprefix("the ")
-                    every = {u.node for u in a.graph.paths if u.op is first.op}
-                    where = f"every {name}" if every <= {u.node for u in uses} else "each step"
-                    where = "each function" if of_several else where
+                    where = "each function" if of_several else _in_which(a.graph, uses, first)
                     message = f"{d.message} The same holds for {where}{words}."
                     yield replace(d, message=message, extent="everywhere")
+
+
+def _in_which(graph: Graph, uses: list[Use], first: Use) -> str:
+    """In words, where these uses are."""
+    every = {u.node for u in graph.paths if u.op is first.op} <= {u.node for u in uses}
+    return f"every {called(first.node).removeprefix('the ')}" if every else "each step"
 
 
 def _possible(row: Mistake, use: Use) -> list[Variant]:

@@ -11,7 +11,7 @@ compared operand by operand. A mistake in a loop is made at each step.
 Read uses.py first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -96,6 +96,11 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
     With each group, the states between the steps, for each recurrence; none if it is not in steps.
     Uses with the same constant are at the same place, too.
     """
+    graph.repeated = graph.repeated or list(_repeated_uses(graph))  # asked for several times
+    return graph.repeated
+
+
+def _repeated_uses(graph: Graph) -> Iterable[tuple[list[Use], list[set[Any]]]]:
     found: dict[Any, dict[Use, None]] = {}
     between: dict[Any, list[set[Any]]] = {}
     uses = [use for use in graph.paths if use.op is not None and not use.part]
@@ -123,7 +128,7 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], list[set[Any]]]]:
             states_of = between.get(frozenset(group), [set()])
             oldest_first = sorted(group, key=lambda use: -use.node.queue_key)
             of_steps[frozenset(group)] = oldest_first, states_of if in_steps else []
-    return list(of_steps.values())
+    return of_steps.values()
 
 
 def corresponding(graph: Graph, states: Sequence[Any]) -> dict[tuple[int, ...], list[Any]]:

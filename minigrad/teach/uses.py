@@ -275,6 +275,7 @@ class Graph:
     arrays      name -> the student's NumPy arrays, from which such constants may have been made
     scalars     name -> the student's floats and leaves of one number, without 0, 1 and -1
     variables   name -> the student's tensors that need one
+    repeated    the uses that recurrences.py has found to repeat
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
@@ -511,6 +512,7 @@ class Graph:
     def _walk_back(self) -> None:
         """One right pass: the gradient of each node, all uses, and those that lead to the target."""
         self.__dict__.pop("edges_of", None)  # a copy has its own
+        self.repeated: list[tuple[list[Use], list[set[Any]]]] = []
         self.gradients: dict[AnyNode, Array] = {self.root: self.seed}
         self.uses: list[Use] = []
         for node, k, parent, d in self._pass(self.gradients, set(self.nodes)):

@@ -467,7 +467,7 @@ def _of_another_result(a: Answer) -> Places:
 
 @mistake_in(SUBSTITUTED, "wrong_argument")
 def _another_value(a: Answer) -> Places:
-    """The derivative of {op}{line} was computed with {n} instead of {m}.
+    """The derivative of {op}{line} was {way}.
 
     Write down which values this derivative reads, under the names of the program.
     """
@@ -479,7 +479,7 @@ def _another_value(a: Answer) -> Places:
         for value, (n, other) in product(read, named):
             if value.size < 3 or other.shape != value.shape or np.array_equal(other, value):
                 continue
-            for values in _read_instead(use, value, other):
+            for way, values in _read_instead(use, value, other):
                 instead: Any = -sum(u.passed for u in use.twins[1:])
                 for u in use.twins:
                     d = u.rule(u.g, **values(u))
@@ -489,14 +489,18 @@ def _another_value(a: Answer) -> Places:
                     same = (m for m, v in named if v is value or np.array_equal(v, value))
                     meant = next(same, "another value")
                     meant = "its own operand" if meant == n else meant  # both without a name
-                    yield {"use": use, "n": n, "m": meant}
+                    yield {"use": use, "way": way.format(n=n, m=meant)}
 
 
-def _read_instead(use: Use, value: Array, other: Array) -> Iterator[Callable[[Use], Any]]:
+def _read_instead(
+    use: Use, value: Array, other: Array
+) -> Iterator[tuple[str, Callable[[Use], Any]]]:
     """The ways to read `other` in place of `value`, as functions of a use: as this value, or as its operand."""
-    yield lambda u: {k: other for k in u.reads() if u.values.get(k) is value}
+    words = "computed with {n} instead of {m}"
+    yield words, lambda u: {k: other for k in u.reads() if u.values.get(k) is value}
     if value is use.values.get("z") and (use.of_one or use.op_name in SOFT):
-        yield lambda u: {"x": other, "z": u.applied(x=other)}
+        words = "evaluated at {n} instead of at its input"
+        yield words, lambda u: {"x": other, "z": u.applied(x=other)}
 
 
 @mistake_in(STOPPED, "other_variable")
