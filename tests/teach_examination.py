@@ -774,6 +774,77 @@ def a_sure_classifier(c):
     c.wrong(W, missing_path=x.T @ soft(x @ w) / 6 + 0.2 * w)
 
 
+@held
+def a_layer_norm_and_a_softmax_of_a_square(c):
+    x, g = c.draw(4, 4), c.draw(4, 4)
+    X = c.leaf(x)
+    centered = X - X.mean(-1, keepdim=True)
+    y = centered / ((centered**2).mean(-1, keepdim=True) + 1e-5).sqrt()
+    c.z = ((y + X.softmax(-1)) * T(g)).sum()
+    r, p = 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5), soft(x)
+    h = (x - x.mean(-1, keepdims=True)) * r
+
+    def norm(mean=lambda a: a.mean(-1, keepdims=True), last=lambda a: a.mean(-1, keepdims=True)):
+        return r * (g - mean(g) - h * last(g * h))
+
+    def probabilities(total=lambda a: a.sum(-1, keepdims=True)):
+        return p * (g - total(g * p))
+
+    c.right(X, norm() + probabilities())
+    c.wrong(X, reduction_axis=norm(mean=lambda a: a.mean(0)) + probabilities(),
+            reduction_axis2=norm(last=lambda a: a.mean(0)) + probabilities(),
+            reduction_axis3=norm(*2 * [lambda a: a.mean(-1)]) + probabilities(),
+            reduction_axis4=norm() + probabilities(lambda a: a.sum(-1)))  # fmt: skip
+
+
+@held
+def a_padded_signal(c):
+    x, g = c.draw(3, 4), c.draw(5, 7)
+    X = c.leaf(x)
+    c.z = (F.pad(X, (1, 2, 1, 1)) * T(g)).sum() + (X.roll(1, 1) * T(g[:3, :4])).sum()
+    rolled = np.roll(g[:3, :4], -1, 1)
+    c.right(X, g[1:4, 1:5] + rolled)
+    c.wrong(X, wrong_argument=g[:3, :4] + rolled, wrong_argument2=g[1:4, 2:6] + rolled,
+            wrong_argument3=g[2:, 3:] + rolled, wrong_argument4=g[:3, 1:5] + rolled,
+            sign=g[1:4, 1:5] + np.roll(g[:3, :4], 1, 1))  # fmt: skip
+
+
+@held
+def a_convolution_by_offsets(c):
+    x, w, g = c.draw(1, 2, 7, 7), c.draw(3, 2, 3, 3), c.draw(1, 3, 3, 3)
+    X = c.leaf(x)
+    c.z = (F.conv2d(X, T(w), stride=2) * T(g)).sum()
+
+    def back(step=2, keep=1):
+        d = np.zeros_like(x)
+        for i, j in np.ndindex(3, 3):
+            at = (..., slice(i, i + 3 * step, step), slice(j, j + 3 * step, step))
+            d[at] = keep * d[at] + np.einsum("nohw,oc->nchw", g, w[..., i, j])
+        return d
+
+    c.right(X, back())
+    c.wrong(X, index_not_scattered=back(keep=0), wrong_argument=back(step=1))
+
+
+@held
+def values_of_the_next_state(c):
+    s, w, r, a = c.draw(6, 3), c.draw(3, 4), c.draw(5), np.array([0, 1, 3, 2, 1])
+    v = c.draw(3)
+    W, V = c.leaf(w), c.leaf(v)
+    q, u = T(s) @ W, T(s) @ V
+    error = q[:-1][range(5), a] - (T(r) + 0.9 * q[1:].max(1).values.detach())
+    other = u[:-1] - (T(r) + 0.9 * u[1:].detach())
+    c.z = (error**2).sum() + (other**2).sum()
+    c.names = {"q": q, "u": u, "r": T(r)}
+    d, e = 2 * error.detach().numpy(), 2 * other.detach().numpy()
+    now, then = np.zeros((6, 4)), np.zeros((6, 4))
+    now[range(5), a], then[range(1, 6), (s @ w)[1:].argmax(1)] = d, -0.9 * d
+    c.right(W, s.T @ now)
+    c.right(V, s[:-1].T @ e)
+    c.wrong(W, mask_missing=s.T @ (now + then))
+    c.wrong(V, mask_missing=(s[:-1] - 0.9 * s[1:]).T @ e)
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

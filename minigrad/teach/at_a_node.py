@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.modes import enable_grad
 from minigrad.core.sparse import dense
+from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
@@ -199,7 +201,7 @@ def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, 
     given = (*a.graph.constants, *a.graph.arrays.values())
     rest = [0 * c, *(v for v in given if v.shape == c.shape and v is not c)]
     tensors = a.graph.variables | a.graph.products
-    for r, (n, t) in product(rest, tensors.items()):
+    for r, (n, t) in product(rest, [*tensors.items(), *_parts(tensors, c.shape)]):
         v = t.array
         if v.shape == c.shape and np.ptp(v) and np.all(v):
             times = (c - r) / v
@@ -208,6 +210,19 @@ def _cut_off(a: Answer, c: Array, others: set[Any]) -> Iterator[tuple[str, Any, 
                 continue
             if t.node not in others or np.ptp(times) < 1e-9:  # times c, v would be there twice
                 yield n, t, times
+
+
+def _parts(tensors: dict[str, Tensor], shape: tuple[int, ...]) -> Iterator[tuple[str, Tensor]]:
+    """The parts of tensors with this shape, as values of the next state are detached."""
+    with enable_grad():
+        for name, t in tensors.items():
+            longer = t.ndim > 0 and len(t) == shape[0] + 1
+            parts = [(f"{name}[1:]", t[1:]), (f"{name}[:-1]", t[:-1])] if longer else [(name, t)]
+            for n, part in parts:
+                if part.shape[:-1] == shape:
+                    yield f"{n}.max(-1)", part.amax(-1)
+                elif longer and part.shape == shape:
+                    yield n, part
 
 
 @mistake_in(AT_A_NODE, "swapped_operands")

@@ -152,6 +152,36 @@ def _factor_at_another_index(use: Use) -> Variants:
         yield Variant(use.rule(use.g, **{use.beside: inner[0].applied(index=other)}), words)
 
 
+@mistake("wrong_argument", "constant_pad_nd")
+def _padding_cut_elsewhere(use: Use, widths: tuple[tuple[int, int], ...]) -> Variants:
+    """The padding of {op}{line} was cut off in the wrong place: {n}.
+
+    The gradient of the padding is left out: on each side, as many entries as were added there.
+    """
+    padded = [k for k, width in enumerate(widths) if any(width)]
+    for axes in [padded, *([k] for k in padded if len(padded) > 1)]:
+        where = "" if axes == padded else f", along axis {axes[0]}"
+        for words, other in (
+            ("all of it at the end", lambda left, right: (0, left + right)),
+            ("all of it at the beginning", lambda left, right: (left + right, 0)),
+            ("the widths of the two sides are swapped", lambda left, right: (right, left)),
+            ("one place too far", lambda left, right: (left + 1, right - 1)),
+            ("one place too early", lambda left, right: (left - 1, right + 1)),
+        ):
+            changed = tuple(other(*w) if k in axes else w for k, w in enumerate(widths))
+            if changed != widths and min(map(min, changed)) >= 0:
+                yield Variant(use.rule(use.g, widths=changed), words + where)
+
+
+@mistake("sign", "roll")
+def _rolled_forward(use: Use, shifts: tuple[int, ...]) -> Passes:
+    """The gradient of {op}{line} was shifted in the same direction as the values.
+
+    It is shifted back: each gradient goes to the place that the value came from.
+    """
+    return use.rule(use.g, shifts=tuple(-n for n in shifts))
+
+
 @mistake("mask_missing", f"{PICKING} nll_loss")
 def _given_to_all_entries(use: Use, share: Array) -> Variants:
     """{op}{line} picks one entry of each row, but your gradient goes to all entries of the row.
@@ -674,6 +704,13 @@ def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: An
                 rest = 0 if filters.start is None else d[at]
                 d[at] = np.where(largest, use.g[..., i, j, None, None], rest)
         yield d[..., top : top + height, left : left + width]
+    if w is not None:  # one entry of the kernel after the other, for all windows
+        d = np.pad(0 * use.passed, room)
+        high, wide = (n * step for n, step in zip(use.g.shape[-2:], stride, strict=True))
+        for i, j in np.ndindex(rows, columns):
+            at = (..., slice(i, i + high, stride[0]), slice(j, j + wide, stride[1]))
+            d[at] = np.einsum("nohw,oc->nchw", use.g, w[..., i, j])
+        yield d[..., top : top + height, left : left + width]
 
 
 @mistake("transposed", "mul dot mv matmul")
@@ -724,6 +761,9 @@ def _kernel_flipped(use: Use) -> Variants:
             yield use.rule(use.g, w=np.swapaxes(w, 0, 1))
 
 
+ONE = "their stride is 1"
+
+
 @mistake("wrong_argument", "convolution")
 def _windows_elsewhere(use: Use, padding: Any) -> Variants:
     """The windows in the derivative of {op}{line} are not those of the forward pass: {n}.
@@ -735,10 +775,18 @@ def _windows_elsewhere(use: Use, padding: Any) -> Variants:
         _, _, down, across = np.add(use.g.shape, use.passed.shape) - 1
         x = np.pad(use.values["x"], [(0, 0), (0, 0), (top, bottom), (left, right)])
         other = {"x": x[..., :down, :across], "padding": (0, 0, 0, 0), "stride": (1, 1)}
-        yield Variant(use.rule(use.g, **other), "their stride is 1")
+        yield Variant(use.rule(use.g, **other), ONE)
     elif use.name == "x":
         down, across = top + bottom, left + right
         for k, end in enumerate(("end", "beginning")):
             kept = k * down, down - k * down, k * across, across - k * across
             words = f"all of the padding was cut off at the {end}"
             yield Variant(use.rule(use.g, padding=kept), words)
+        height, width = np.add(use.g.shape[2:], use.values["w"].shape[2:]) - 1
+        shape = (*use.passed.shape[:2], height, width)
+        d = use.formula(use.g, x_shape=shape, padding=(0, 0, 0, 0), stride=(1, 1))
+        padded = np.pad(0 * use.passed, [(0, 0), (0, 0), (top, bottom), (left, right)])
+        padded[..., :height, :width] = d
+        yield Variant(
+            use.fit(padded[..., top:, left:][..., : -bottom or None, : -right or None]), ONE
+        )

@@ -189,6 +189,8 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
 
 
 SUMS, MEANS = "it has sums, not means", "it has means, not sums"
+ALONG = "the means are taken along other axes"
+NOT_KEPT = "the numbers of the rows are subtracted from the columns, as keepdims=True is missing"
 
 
 def _normalization(
@@ -232,13 +234,8 @@ def _normalization(
         for pair in ((v, y), (y, v), (v, v)):
             d = other - parts(axis, *pair)[1]
             wrong.append(("wrong_argument", f"{words} is used in place of y", d))
-    for m in range(1, y.ndim + 1):
-        for axes in (s for s in combinations(range(y.ndim), m) if s not in (axis, (axis,))):
-            d = mean + other - sum(parts(axes))
-            wrong.append(("reduction_axis", "the means are taken along other axes", d))
-            if centered:
-                words = "it is that of a normalization along other axes"
-                wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
+    ways = _along_other_axes(g, x, y, r, axis, centered, total)
+    wrong += [("reduction_axis", words, mean + other - d) for words, d in ways]
     words = f"r * (g - y * {'mean' if averaged else 'sum'}(g * y))  for  y = r * x"
     return Formula(use, node, wrong, NORMALIZATION_TEXT if centered else words)
 
@@ -259,6 +256,32 @@ def _with_the_mean(first: Array, mean: Array, other: Array, n: int, size: Array)
         ("scale", "the means are divided by n - 1, not by n", (mean + other) / (1 - max(n, 2))),
         ("wrong_argument", "the standard deviation is that of n - 1, not of n", of_a_sample),
     ]
+
+
+def _along_other_axes(
+    g: Array, x: Array, y: Array, r: Array, axis: Any, centered: bool, total: Any
+) -> Iterator[tuple[str, Array]]:
+    """Words, and what is subtracted from  r * g,  if sums or means are taken along other axes."""
+    c = x - np.mean(x, axis, keepdims=True) if centered else x
+
+    def parts(axis: Any) -> tuple[Array, Array]:
+        mean = np.mean(g, axis, keepdims=True) if centered else 0
+        return mean + 0 * g, y * total(g * y, axis, keepdims=True)
+
+    mean, other = parts(axis)
+    for axes in (s for m in range(y.ndim) for s in combinations(range(y.ndim), m + 1)):
+        if axes not in (axis, (axis,)):
+            along, last = parts(axes)
+            yield ALONG, r * (along + last)
+            # the same, if r is one number
+            yield ALONG, r * along + r**3 * c * total(g * c, axes, keepdims=True)
+            if centered:
+                yield "mean(g) is taken along other axes", r * (along + other)
+                yield "mean(g * y) is taken along other axes", r * (mean + last)
+                words = "it is that of a normalization along other axes"
+                yield words, r * g - _along(axes, g, x, r, c, axis)
+    if axis == y.ndim - 1 == 1 and y.shape[0] == y.shape[1]:
+        yield NOT_KEPT, r * (mean.T + y * (other / y).T)
 
 
 def _along(axes: Any, g: Array, x: Array, r: Array, c: Array, axis: Any) -> Array:
@@ -358,6 +381,8 @@ def _softmax(
     for k, (outer, q) in enumerate(others):
         d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
     d += [("reduction_axis", ANOTHER, result(g * p, k)) for k in range(p.ndim)]
+    if axis in (1, -1) and p.ndim == 2 and n == len(p):
+        d.append(("reduction_axis", NOT_KEPT, front * (g - total.T)))
     return _at_edge(use, result(g * p), d, words)
 
 
@@ -385,6 +410,8 @@ def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Fo
         q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
         changed = (g - v * w for v, w in ((p, turned), (q, turned), (q, total)))
         d += [("reduction_axis", ANOTHER, passed) for passed in changed]
+    if axis in (1, -1) and p.ndim == 2 and p.shape[0] == p.shape[1]:
+        d.append(("reduction_axis", NOT_KEPT, g - p * total.T))
     return _at_edge(use, g - p * total, d, "g - p * sum(g)")
 
 
