@@ -845,6 +845,45 @@ def values_of_the_next_state(c):
     c.wrong(V, mask_missing=(s[:-1] - 0.9 * s[1:]).T @ e)
 
 
+@held
+def known_ratings(c):
+    u, v, ratings = c.draw(5, 2), c.draw(4, 2), c.draw(5, 4)
+    known = (c.draw(5, 4) > 0).astype(float)
+    U = c.leaf(u)
+    c.z = (((U @ T(v).T - T(ratings)) * T(known)) ** 2).sum()
+    c.names = {"U": U, "ratings": ratings, "known": known}
+    c.right(U, 2 * ((u @ v.T - ratings) * known) @ v)
+    c.wrong(U, mask_missing=2 * (u @ v.T - ratings) @ v)
+
+
+@held
+def squares_and_images(c):
+    x, w, g, h = c.draw(4, 4), c.draw(4, 4), c.draw(4, 4), c.draw(4)
+    X, W = c.leaf(x), c.leaf(w)
+    c.z = ((X @ W) * T(g)).sum() + (X.max(1).values * T(h)).sum()
+    largest, of_columns = (x == x.max(k, keepdims=True) for k in (1, 0))
+    c.right(X, g @ w.T + largest * h[:, None])
+    c.wrong(X, wrong_argument=g * w + largest * h[:, None], reduction_axis=g @ w.T + largest * h,
+            reduction_axis2=g @ w.T + of_columns * h[:, None])  # fmt: skip
+    c.wrong(W, wrong_argument=x.T * g)
+
+
+@held
+def functions_and_images(c):
+    t, a, s, i, g = (c.draw(3, 2, 4) for _ in range(5))
+    x = [c.leaf(v) for v in (t, np.abs(a), s, i)]
+    y = x[0].tan() + x[1].log1p() + x[2] * x[2].sigmoid() + F.silu(x[2])
+    c.z = ((y + F.batch_norm(x[3], None, None, training=True)) * T(g)).sum()
+    p = sig(s)
+    c.wrong(x[0], wrong_argument=g * (1 - np.tan(t) ** 2))
+    c.wrong(x[1], wrong_argument=g / np.abs(a))
+    c.wrong(x[2], wrong_argument=g * (2 * p + s * p * (1 - p) + p * (1 - p)))
+    r = 1 / np.sqrt(i.var((0, 2), keepdims=True) + 1e-5)
+    h = (i - i.mean((0, 2), keepdims=True)) * r
+    c.right(x[3], r * (g - (g.sum((0, 2), keepdims=True) + h * (g * h).sum((0, 2), keepdims=True)) / 12))
+    c.wrong(x[3], mean_for_sum=r * (g - (g.sum((0, 2), keepdims=True) + h * (g * h).sum((0, 2), keepdims=True)) / 3))
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

@@ -57,6 +57,18 @@ def test_rounding_is_close_and_the_tolerance_can_be_set():
     assert compare(z, x=[3.1, 3.0], atol=0.2).rows[0].verdict == "close"
 
 
+def test_a_small_sum_of_large_terms_in_single_precision_may_have_their_rounding():
+    rng = np.random.default_rng(1)
+    x, g = (rng.normal(size=(4000, 30)).astype(np.float32) for _ in range(2))
+    w = tensor(rng.normal(size=(30, 30)).astype(np.float32), requires_grad=True)
+    z = tensor(x) @ w
+    in_another_order = sum(np.outer(a, b) for a, b in zip(x, g, strict=True))
+
+    assert not difference(in_another_order, x.T @ g).ok
+    assert compare(z, gradient=tensor(g), w=in_another_order).ok
+    assert not compare(z, gradient=tensor(g), w=in_another_order + 1e-3).ok
+
+
 def test_a_gradient_as_small_as_the_tolerance_has_a_remark():
     x = tensor([1.0, 2.0], requires_grad=True)
     z = x * x * 1e-9

@@ -612,6 +612,15 @@ def test_an_answer_in_single_precision_gets_the_diagnosis_of_its_mistake():
     assert one_row({"x": x}, z, "x", W32 * (1 + np.tanh(X32) ** 2)).diagnosis.kind == "sign"
 
 
+def test_numbers_of_an_integer_type_are_cut_off_at_the_decimal_point():
+    x = leaf(3 * X)
+    z = (x * tensor(5 * W)).sum()
+
+    found = one_row({"x": x}, z, "x", (5 * W).astype(int)).diagnosis
+
+    assert found.kind == "finite_difference_noise" and "decimal point" in found.message
+
+
 def test_a_function_is_evaluated_at_another_tensor_and_not_computed_with_it():
     x, s = leaf(X), tensor(W)
     z = (x + 2 * s).softmax(-1)

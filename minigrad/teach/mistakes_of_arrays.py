@@ -303,7 +303,7 @@ def _one_copy(use: Use, wide: Array) -> Variants:
 
 
 @mistake(
-    "reduction_axis", "sum mean amax amin max min logsumexp cumsum prod linalg_vector_norm std"
+    "reduction_axis", "sum mean amax amin max min logsumexp cumsum prod linalg_vector_norm std var"
 )
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, but your gradient works along another axis.
@@ -319,6 +319,11 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
             at = {}
             if "at" in values:  # of max and min: which entries were chosen
                 at["at"] = getattr(np, f"arg{op.name}")(values["x"], other, keepdims=True)
+                best = getattr(np, op.name)(values["x"], other, keepdims=True)
+                yield Variant(np.asarray(use.widened()) * (values["x"] == best), str(right))
+                with suppress(ValueError, IndexError, RuntimeError):  # g in a row, for a column
+                    turned = restore_axes(use.g, use.passed.shape, changed, False)
+                    yield Variant(np.asarray(use.share()) * turned, str(right))
             yield Variant(use.rule(use.g, axis=changed, **at), str(right))
             if "z" in use.reads() and "x" in values:
                 z = use.applied(axis=changed)
@@ -546,6 +551,17 @@ def _transposed_factor(use: Use) -> Variants:
             yield _product(left, right)
     if use.passed.ndim > 1:
         yield _T(use.passed)
+
+
+@mistake("wrong_argument", OF_MATRICES)
+def _entry_by_entry(use: Use) -> Variants:
+    """The derivative of {op}{line} was computed with * (entry by entry) instead of @.
+
+    Try the formula on matrices that are not square: there, * would not fit.
+    """
+    for a, b in _factors(use):
+        for left, right in product((a, _T(a)), (b, _T(b))):
+            yield left * right if left.shape == right.shape else None
 
 
 @mistake("transposed", "t transpose permute")

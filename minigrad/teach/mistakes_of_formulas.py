@@ -62,8 +62,9 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
                 changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]
                 kind, words, _ = wrong[0]
                 if len({k for k, _, _ in wrong}) == 1 and gives(a, *changes):
-                    use, hint = places[0].use, places[0].words
-                    yield {"kind": kind, "use": use, "n": words, "formula": hint}
+                    use, node, _, hint = places[0]
+                    scores = _called(a, node)
+                    yield {"kind": kind, "use": use, "n": words, "formula": hint, "scores": scores}
                     break
 
     search.__doc__, search.__name__ = find.__doc__, find.__name__
@@ -79,9 +80,15 @@ def slips(a: Answer) -> Iterator[Tried]:
         for place in find(a):
             for kind, words, d in place.wrong:
                 changed = a.graph.changes(place.node, d)
-                row = Mistake(kind, message, hint.replace("{formula}", place.words), (), _nothing)
+                said = message.replace("{scores}", _called(a, place.node))
+                hint_here = hint.replace("{formula}", place.words)
+                row = Mistake(kind, said, hint_here, (), _nothing)
                 if a.target in changed:
                     yield Tried(row, place.use, words, changed[a.target], changed)
+
+
+def _called(a: Answer, node: AnyNode) -> str:
+    return a.name if node is a.target else a.graph.called(node)
 
 
 def _nothing(use: Use) -> None:
@@ -189,7 +196,6 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
 
 
 SUMS, MEANS = "it has sums, not means", "it has means, not sums"
-ALONG = "the means are taken along other axes"
 NOT_KEPT = "the numbers of the rows are subtracted from the columns, as keepdims=True is missing"
 
 
@@ -219,6 +225,9 @@ def _normalization(
         wrong.append(("extra_term", "mean(g) is subtracted, as in layer norm", d))
     instead, times = (SUMS, n) if averaged else (MEANS, 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
+    others = set(x.shape) - {1, n} if averaged else ()
+    wrong += [("mean_for_sum", f"the means are divided by {m}, not by {n}",
+               (1 - n / m) * (mean + other)) for m in others]  # fmt: skip
     right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
         ("sign", "the last term is added, not subtracted", 2 * other),
@@ -272,9 +281,10 @@ def _along_other_axes(
     for axes in (s for m in range(y.ndim) for s in combinations(range(y.ndim), m + 1)):
         if axes not in (axis, (axis,)):
             along, last = parts(axes)
-            yield ALONG, r * (along + last)
+            words = f"the {'means' if total is np.mean else 'sums'} are taken along other axes"
+            yield words, r * (along + last)
             # the same, if r is one number
-            yield ALONG, r * along + r**3 * c * total(g * c, axes, keepdims=True)
+            yield words, r * along + r**3 * c * total(g * c, axes, keepdims=True)
             if centered:
                 yield "mean(g) is taken along other axes", r * (along + other)
                 yield "mean(g * y) is taken along other axes", r * (mean + last)
@@ -445,9 +455,10 @@ def _at_edge(use: Use, right: Array, passed: Rows, words: str = "", times: Any =
 
 @formula
 def _of_the_scores(a: Answer) -> Iterator[Formula]:
-    """The gradient with respect to the scores x of {op}{line} is wrong: {n}.
+    """The gradient with respect to {scores}, which {op}{line} reads, is wrong: {n}.
 
-    It is  {formula} - y  for each score, times the weight of its term in the loss.
+    For scores x and targets y it is  {formula} - y  for each score, times the weight of its term in
+    the loss.
     """
     # A loss whose gradient is  each * (p - y),  with p = softmax(x), sigmoid(x), exp(x), or x itself.
     graph = a.graph

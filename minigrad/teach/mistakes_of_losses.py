@@ -213,9 +213,10 @@ def _variance_not_divided(use: Use) -> Passes:
 
 @mistake("wrong_argument", "var std linalg_vector_norm")
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
-    """The derivative of {op}{line} was evaluated at the wrong value: {n}.
+    """The derivative of {op}{line} is wrong: {n}.
 
-    Check whether the rule is written in terms of the input or of the result.
+    The derivative of sqrt(s) is  1 / (2 * sqrt(s))  times that of s. In a variance, s is a mean of
+    squares of x minus its mean.
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
@@ -225,7 +226,7 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
         with np.errstate(all="ignore"):
             at_x = np.where(center == 0, np.nan, use.share() * widened / center * x)
-        yield Variant(at_x, "at x, instead of at x minus its mean")
+        yield Variant(at_x, "it was evaluated at x, instead of at x minus its mean")
 
 
 @mistake("upstream_ignored", "std linalg_vector_norm")

@@ -195,6 +195,7 @@ INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
             "1 + z**2; yours is 1 / abs(cos(x)): the square is missing",
         ),
         (lambda x, z: z * z, "1 + z**2; yours is z**2"),
+        (lambda x, z: 1 - z * z, "1 + z**2: the sign is wrong"),
     ],
     "reciprocal": [(lambda x, z: np.log(x), "-1 / x**2; log(x) is its integral")],
     "exp": [
@@ -207,6 +208,7 @@ INSTEAD: dict[str, list[tuple[Callable[[Any, Array], Array], str]]] = {
         (lambda x, z: x**-2, "1 / x; yours is 1 / x**2"),
         (lambda x, z: z / x, "1 / x; yours is log(x) / x"),
     ],
+    "log1p": [(lambda x, z: 1 / x, "1 / (1 + x); yours is 1 / x")],
     "atan": [(lambda x, z: 1 / (1 - x * x), "1 / (1 + x**2): the sign is wrong")],
     "softplus": [(lambda x, z: np.expm1(z), "a sigmoid: the denominator is missing")],
 }
@@ -229,6 +231,8 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     elif use.op_name in ACTIVATIONS.split() and x is not None:
         d = (use.passed - _factor_beside_x(use, x)) / x
         yield Variant(d, "h(x) + x * h'(x)  for  z = x * h(x); yours is h'(x)")
+        words = "h(x) + x * h'(x)  for  z = x * h(x): the factor x is missing"
+        yield Variant(_factor_beside_x(use, x) + d, words)
         yield Variant(use.g * (x > 0), "h(x) + x * h'(x)  for  z = x * h(x); yours is that of relu")
     elif use.op_name in ("softplus", "logsigmoid") and (p := use.share()) is not None:
         yield Variant(use.g * p * (1 - p), "a sigmoid; yours is the derivative of that sigmoid")

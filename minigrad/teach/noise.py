@@ -35,6 +35,14 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
                 f"The numbers are about {words} what they should be, as finite differences with a wrong divisor are.",
                 "For  f(x + h) - f(x - h)  divide by 2 * h, and for  f(x + h) - f(x)  by h.",
             )
+    whole = (np.trunc(a.right), np.round(a.right), np.floor(a.right))
+    if worst < 1 and not a.few and any(np.array_equal(a.mine, w) for w in whole):
+        yield general_diagnosis(
+            "finite_difference_noise",
+            "The numbers are right up to the decimal point, and the digits after it are missing.",
+            "Is your array of an integer type, or is there a division with // ? Use floating-point numbers.",
+        )
+        return
     # A mistake in a term with a small weight changes few digits.
     near = 1e-3 * size * min((c for c in a.graph.factors if c < 0.1), default=1.0)
     if worst <= near or _rounded(a, worst, size) or _one_sided(a, error, worst, size):

@@ -358,7 +358,8 @@ class Graph:
         if not isinstance(above, Node) or not isinstance(plan := plan_of_node(above), Plan):
             return {}
         read = names_of(plan)[above.edges.index(node)]
-        for c in (*self.constants, *_from_an_entry(node, values, name, self.known[above])):
+        given = (*self.constants, *self.arrays.values())
+        for c in (*given, *_from_an_entry(node, values, name, self.known[above])):
             with suppress(Exception):  # the shapes do not fit
                 z = recomputed(plan_of_node(node).op, {**values, name: c})
                 result = recomputed(plan.op, {**self.values(above), read: z})
@@ -567,6 +568,12 @@ class Graph:
         changed: dict[AnyNode, Array] = {start: change}
         deque(self._pass(changed, self.leading, self.target), maxlen=0)
         return changed
+
+    def in_double_precision(self) -> Array:
+        """The target's gradient from the same values, with less rounding."""
+        gradients: dict[AnyNode, Array] = {self.root: self.seed.astype(np.float64)}
+        deque(self._pass(gradients, self.leading, self.target), maxlen=0)
+        return gradients[self.target]
 
     def walk_back(self, start: AnyNode, change: Array) -> Array | None:
         """The effect of a change of the gradient at `start` on the target's gradient; None if there is none."""
