@@ -884,6 +884,16 @@ def functions_and_images(c):
     c.wrong(x[3], mean_for_sum=r * (g - (g.sum((0, 2), keepdims=True) + h * (g * h).sum((0, 2), keepdims=True)) / 3))
 
 
+@held
+def words_of_a_padded_batch(c):
+    x, t = c.draw(2, 3, 5), np.array([[0, 4, 2], [1, -100, 3]])
+    X = c.leaf(x)
+    c.z = F.cross_entropy(X.reshape(-1, 5), T(t).reshape(-1), ignore_index=-100)
+    one, kept = (t[..., None] == np.arange(5)) * 1.0, (t >= 0)[..., None]
+    c.right(X, (soft(x) - one) * kept / 5)
+    c.wrong(X, mask_missing=(soft(x) - one) / 5)
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

@@ -612,6 +612,18 @@ def test_an_answer_in_single_precision_gets_the_diagnosis_of_its_mistake():
     assert one_row({"x": x}, z, "x", W32 * (1 + np.tanh(X32) ** 2)).diagnosis.kind == "sign"
 
 
+@pytest.mark.parametrize("axis, words", [(0, "one place along axis 0"), (1, "one class")])
+def test_targets_are_off_by_one_row_or_by_one_class(axis, words):
+    x, t = draw(4, 3, seed=5), np.array([0, 2, 1, 1])
+    X = leaf(x)
+    z = F.cross_entropy(X, tensor(t), reduction="sum")
+    p = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+
+    found = one_row({"X": X}, z, "X", p - np.roll(np.eye(3)[t], 1, axis)).diagnosis
+
+    assert f"the targets are off by {words}" in found.message
+
+
 def test_numbers_of_an_integer_type_are_cut_off_at_the_decimal_point():
     x = leaf(3 * X)
     z = (x * tensor(5 * W)).sum()

@@ -518,8 +518,13 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
         yield "wrong_argument", "exp(x) is not divided by its sum", np.exp(x) - y
         for axis in range(x.ndim if np.ndim(y) else 0):
-            for k in (1, -1):  # the classes are counted from 1
-                yield "wrong_argument", "the targets are off by one class", p - np.roll(y, k, axis)
+            by_one = "class" if np.allclose(np.sum(y, axis), 1) else f"place along axis {axis}"
+            for k in (1, -1):  # the classes are counted from 1, or the next row's target is read
+                yield (
+                    "wrong_argument",
+                    f"the targets are off by one {by_one}",
+                    p - np.roll(y, k, axis),
+                )
             hard = np.asarray(y == np.max(y, axis, keepdims=True), p.dtype)
             yield "wrong_argument", "the target is a distribution, and not one class", p - hard
         for axis in range(x.ndim):

@@ -40,12 +40,12 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
         return None
     x, share = use.values["x"], counts.sum() / counts.size
     classes = _along(axis, x.ndim, np.arange(x.shape[axis]))
-    chosen = np.expand_dims(target, axis) == classes  # none for an ignored index, such as -100
-    rest = softmax(x, axis=axis) - chosen
-    g = np.broadcast_to(use.g * np.max(weights), target.shape)
-    everywhere = rest * np.expand_dims(g, axis)
-    words = "is not 0 there", f"is divided by {counts.size}, the number of all rows"
-    rows = (everywhere, words[0]), (use.passed * share, words[1]), (everywhere * share, words[0])
+    chosen = np.expand_dims(target, axis) == classes
+    g = np.expand_dims(np.broadcast_to(use.g * np.max(weights), target.shape), axis)
+    rows = [(use.passed * share, f"is divided by {counts.size}, the number of all rows")]
+    for one in (chosen, chosen & np.expand_dims(counts, axis)):  # none for an index such as -100
+        everywhere = (softmax(x, axis=axis) - one) * g
+        rows += [(everywhere, "is not 0 there"), (everywhere * share, "is not 0 there")]
     return [Variant(d, n) for d, n in rows]
 
 

@@ -300,14 +300,18 @@ def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
         if difference(times * mine, kept).ok:
             return general_diagnosis(
                 "not_accumulated",
-                f"{name}.grad holds {times} times this: backward() ran {times} times, and adds to .grad.",
-                f"To start over, write  {name}.grad = None  (or zero_grad()) before backward().",
+                f"{name}.grad holds {times} times this: either backward() ran {times} times, and added to .grad, "
+                f"or your gradient lacks a factor {times}.",
+                f"To find out, write  {name}.grad = None  (or zero_grad()) before backward(), and compare again.",
+                ("scale",),
             )
         if difference(mine, times * kept).ok:
             return general_diagnosis(
                 "accumulated_twice",
-                f"This is {times} times what {name}.grad holds, as if backward() had run {times} times.",
+                f"This is {times} times what {name}.grad holds, as if backward() had run {times} times, or with a "
+                f"factor {times} too many.",
                 "Each backward pass adds to .grad once.",
+                ("scale",),
             )
     return None
 
