@@ -150,6 +150,36 @@ def test_a_notebook_shows_what_the_student_wrote_and_the_inputs_of_the_first_wro
     assert "dx = g * y" not in card
 
 
+def test_a_small_case_may_fit_several_mistakes_and_the_others_tell_them_apart():
+    exercise = Exercise(
+        "f",
+        lambda x: x / (x * x).sum(-1, keepdim=True).sqrt(),
+        shapes=[[(1, 2)], [(2, 3)], [(4, 4)]],
+    )
+
+    def along_another_axis(x, g):  # for one row, as if each entry had a norm of its own
+        n = np.linalg.norm(x, axis=-1, keepdims=True)
+        return (g - x * (g * x).sum(0, keepdims=True) / n**2) / n
+
+    assert [d.kind for d in exercise.check(along_another_axis).diagnoses] == ["reduction_axis"]
+
+
+def test_a_mask_that_is_applied_after_a_softmax_is_named_in_each_gradient():
+    def attention(q, k, v):
+        later = np.triu(np.full((len(q), len(k)), -np.inf), 1)
+        return (q @ k.T + minigrad.tensor(later)).softmax(-1) @ v
+
+    def backward(q, k, v, g):
+        p = np.exp(q @ k.T)
+        p = np.tril(p / p.sum(-1, keepdims=True))
+        d = p * (g @ v.T - (p * (g @ v.T)).sum(-1, keepdims=True))
+        return d @ k, d.T @ q, p.T @ g
+
+    exercise = Exercise("f", attention, shapes=[[(3, 2), (3, 2), (3, 2)]])
+
+    assert [d.kind for d in exercise.check(backward).diagnoses] == 3 * ["mask_missing"]
+
+
 def test_two_answers_that_are_exchanged_are_named_once_for_both():
     shapes = [[(2, 3), (3, 4)], [(3, 3), (3, 3)], [(1, 1), (1, 1)]]
     exercise = Exercise("product_backward", lambda x, y: x @ y, shapes=shapes, more=["zero"])

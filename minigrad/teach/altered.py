@@ -108,15 +108,16 @@ def _left_out(use: Use) -> Alterations:
         kind = "mask_missing"
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
-        kind = "mask_missing" if use.op_name == "add" and _masks_scores(use) else kind
+        kind = kind if _scores_kept(use) is None else "mask_missing"
     yield kind, Altered(use), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
 
 
-def _masks_scores(use: Use) -> bool:
-    """Does a softmax that follows give the probability 0 to some scores, as after a sum with -inf?"""
+def _scores_kept(use: Use) -> Array | None:
+    """Where a sum with -inf, before a softmax, keeps the scores; None if it keeps all, or is something else."""
     above = [u for u in use.graph.uses if u.parent is use.node and u.op_name == "softmax"]
-    return any(np.any(u.values.get("z", 1) == 0) for u in above)
+    kept = [u.values["z"] != 0 for u in above if use.op_name == "add" and "z" in u.values]
+    return kept[0] if kept and not kept[0].all() else None
 
 
 def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[Diagnosis]:
@@ -304,8 +305,7 @@ def _kept(use: Use) -> Array | None:
         return np.logical_not(use.values["mask"])
     if use.op_name == "where":
         return np.asarray(use.values["c"] if use.name == "x" else ~use.values["c"])
-    y = use.values.get(use.beside) if use.op_name == "add" else None
-    return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
+    return _scores_kept(use)
 
 
 def _factor_left_out(use: Use) -> Alterations:

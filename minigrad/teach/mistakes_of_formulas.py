@@ -58,14 +58,16 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
         for places in takewhile(
             lambda _: time.thread_time() < a.until, _together(a, list(find(a)))
         ):
+            found: set[str] = set()
             for wrong in zip(*(place.wrong for place in places), strict=False):
                 changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]
                 kind, words, _ = wrong[0]
-                if len({k for k, _, _ in wrong}) == 1 and gives(a, *changes):
+                alike = kind not in found and all(k == kind for k, _, _ in wrong)
+                if alike and gives(a, *changes):
+                    found.add(kind)
                     use, node, _, hint = places[0]
                     scores = _called(a, node)
                     yield {"kind": kind, "use": use, "n": words, "formula": hint, "scores": scores}
-                    break
 
     search.__doc__, search.__name__ = find.__doc__, find.__name__
     mistake_in(OF_FORMULAS, "wrong_argument", several=True)(search)
@@ -292,6 +294,7 @@ def _along_other_axes(
                 yield words, r * g - _along(axes, g, x, r, c, axis)
     if axis == y.ndim - 1 == 1 and y.shape[0] == y.shape[1]:
         yield NOT_KEPT, r * (mean.T + y * (other / y).T)
+        yield NOT_KEPT, r * mean.T + r**3 * c * total(g * c, axis, keepdims=True).T
 
 
 def _along(axes: Any, g: Array, x: Array, r: Array, c: Array, axis: Any) -> Array:
