@@ -894,6 +894,16 @@ def words_of_a_padded_batch(c):
     c.wrong(X, mask_missing=(soft(x) - one) / 5)
 
 
+@held
+def a_loss_of_seven_examples(c):
+    w, x = c.draw(3), c.draw(7, 3)
+    W = c.leaf(w)
+    c.z = sum((T(row) @ W).sin() for row in x) / 7 + 0.5 * (W * W).sum()
+    data = x.T @ np.cos(x @ w) / 7
+    c.right(W, data + w)
+    c.wrong(W, scale=data + w / 7)
+
+
 def answers_of(program, seed=0):
     """z, and its answers: the stated ones, and those that are right, or wrong for no reason."""
     c = Case(seed, np.float64)

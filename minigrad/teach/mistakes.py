@@ -271,7 +271,7 @@ def _scale(use: Use) -> Variants:
     graph, c = use.graph, own[0]
     others = graph.factors - {1.0, abs(c)} if c else set()
     for other in others if len(others) < 4 else ():  # gamma for gamma * lambda
-        factors |= {f: fraction_of(f) for f in (other / c, 1 / other)}
+        factors |= {f: fraction_of(f) for f in (other / c, 1 / other, other)}
     if not one_number(graph.gradients.get(graph.target, 0)):  # else one may match by chance
         factors |= {f: fraction_of(f) for n in graph.numbers for f in (n, 1 / n)}
     for name, v in graph.scalars.items() if c else ():  # 0.5 * lam, without lam

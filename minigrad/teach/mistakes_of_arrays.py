@@ -417,10 +417,10 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 
 @mistake("transposed", "inverse linalg_solve det logabsdet")
 def _inverse_not_transposed(use: Use, z: Array) -> Passes:
-    """The inverse in the derivative of {op}{line} is not transposed, or only on one side.
+    """An inverse in the derivative of {op}{line} is transposed and should not be, or the reverse.
 
-    The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y with respect to y is  x.T**-1 @
-    g.
+    The gradient of z = x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y with respect to y is
+    x.T**-1 @ g.
     """
     if use.op_name == "linalg_solve":
         d = np.linalg.solve(use.values["x"], use.g)
