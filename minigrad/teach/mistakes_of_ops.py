@@ -94,7 +94,7 @@ def _wrong_argument(use: Use) -> Variants:
 
 @mistake("wrong_argument", "pow div sqrt rsqrt reciprocal mul matmul")
 def _exponent_not_lowered(use: Use) -> Variants:
-    """The derivative of {op}{line} is that of another power: {n}.
+    """The derivative of {op}{line} is wrong: {n}.
 
     The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x.
     """
