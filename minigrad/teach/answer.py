@@ -79,6 +79,7 @@ class Answer:
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
     plain    is the gradient of z ones, because none was given?
+    coarser  has the answer fewer digits than the right one: is it in single precision?
     until    the CPU time at which the search of formulas stops
     few      are the numbers so few, or so similar, that many mistakes could match by chance?
     """
@@ -100,6 +101,7 @@ class Answer:
         # The rounding is that of the less precise type: an answer may be in single precision.
         rounded = max(map(last_digit, (given, self.right)))
         least = 1e-5 if rounded > last_digit(self.mine) else 0.0
+        self.coarser = last_digit(given) > last_digit(self.right) > 0
         # The rounding error is proportional to the largest number, not to each number. With a
         # fixed tolerance, all small gradients would count as equal.
         size = max(float(np.max(np.abs(a), initial=0)) for a in (self.mine, self.right))

@@ -7,8 +7,8 @@
 Tolerances are measured: we change the inputs by their last bit and see how much the answer changes.
 Adding the same terms in another order may change it as much. Finite differences are off by a
 thousand times more, so they do not pass as a derivation. Where a last bit makes the answer jump
-(two entries share a maximum), this says nothing about rounding, and is not counted. Of an answer in
-single precision, we expect the digits that single precision has.
+(two entries share a maximum), this says nothing about rounding, and is not counted. An answer in single
+precision has no more digits than finite differences have: it does not pass, and is told why.
 
 Source: Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.6.
 """

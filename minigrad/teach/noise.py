@@ -28,6 +28,13 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
     size, worst = float(np.max(np.abs(a.right))), float(np.max(np.abs(error)))
     if size == 0 or worst == 0:
         return
+    if a.coarser and worst <= a.atol:
+        yield general_diagnosis(
+            "finite_difference_noise",
+            "The numbers only have the digits of single precision; finite differences have no more.",
+            "Compute in double precision: leave out  .astype(np.float32),  and write  dtype=np.float64.",
+        )
+        return
     for times, words in ((2, "2 times"), (0.5, "half of")):
         if np.max(np.abs(error - (times - 1) * a.right)) <= 1e-3 * size and not a.few:
             yield general_diagnosis(

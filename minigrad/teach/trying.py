@@ -16,12 +16,11 @@ import numpy as np
 
 from minigrad.core.errors import warn_user
 from minigrad.teach.answer import Diagnosis, exchanged
-from minigrad.teach.cases import EPS, Case, in_full
+from minigrad.teach.cases import Case, in_full
 from minigrad.teach.difference import (
     Array,
     decimal_text,
     difference,
-    last_digit,
     position,
     real_array,
     tolerances,
@@ -133,7 +132,7 @@ class FunctionQuestion(Question):
         rtol = 0.0 if self.rtol is None and case.atol else self.rtol
         atol = self.atol
         if atol is None:
-            atol = case.atol[k] * _coarser(mine) if case.atol else 0.0
+            atol = case.atol[k] if case.atol else 0.0
         return judge_value(what, mine, case.expected[k], rtol, atol)
 
     def explained(self, wrong: Mapping[str, Sequence[Mistaken]]) -> dict[str, Diagnosis | None]:
@@ -177,15 +176,6 @@ class FunctionQuestion(Question):
     ) -> Diagnosis | None:
         """Mistakes that are found without a declaration: a sign or a factor. Some kinds search for more."""
         return generally(seen)
-
-
-def _coarser(mine: object) -> float:
-    """How many times as large as in double precision the rounding of an answer is, if it is in single precision."""
-    try:
-        array = real_array(mine)
-    except TypeError:  # judged later
-        return 1.0
-    return last_digit(array) / EPS if array.dtype == np.float32 else 1.0
 
 
 def judge_value(
