@@ -121,15 +121,16 @@ class Adam(
                 raise ValueError(
                     f"{name} as a Tensor is not supported for capturable=False and foreach=True"
                 )
-        settings["betas"] = (float(betas[0]), float(betas[1]))
+        if not settings["differentiable"]:
+            settings["betas"] = (float(betas[0]), float(betas[1]))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
-        length = float(group["lr"]) / (1 - b1**t)
-        return 1 - b1, b2, 1 - b2, sqrt(1 - b2**t), group["eps"], length
+        length = self._lr(group) / (1 - b1**t)
+        return 1 - b1, b2, 1 - b2, (1 - b2**t) ** 0.5, group["eps"], length
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         rest1, keep, rest2, root, eps, length = numbers
@@ -166,6 +167,11 @@ class AdamW(Adam, also="*, maximize, foreach, capturable, differentiable, fused"
     def _adjust(self, settings: dict[str, Any]) -> None:
         super()._adjust(settings)
         settings["decoupled_weight_decay"] = True
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # also after loading the state of an Adam
+            group["decoupled_weight_decay"] = True
 
 
 class Adagrad(Elementwise, also="foreach, *, maximize, differentiable, fused"):
@@ -212,7 +218,7 @@ class Adagrad(Elementwise, also="foreach, *, maximize, differentiable, fused"):
         return {"sum": group["initial_accumulator_value"]}
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
-        return float(group["lr"]) / (1 + (t - 1) * group["lr_decay"]), group["eps"]
+        return self._lr(group) / (1 + (t - 1) * group["lr_decay"]), group["eps"]
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (s,), (lr, eps) = b.state, numbers
@@ -342,7 +348,7 @@ class RMSprop(Elementwise, also="capturable, foreach, maximize, differentiable")
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         alpha = group["alpha"]
-        return alpha, 1 - alpha, group["eps"], group["momentum"], float(group["lr"])
+        return alpha, 1 - alpha, group["eps"], group["momentum"], self._lr(group)
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (v, *others), (alpha, rest, eps, momentum, lr) = b.state, numbers
@@ -436,7 +442,7 @@ class Adadelta(Elementwise, also="foreach, *, capturable, maximize, differentiab
         check_in_range("rho value", settings["rho"], 0.0 <= settings["rho"] <= 1.0)
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
-        return group["rho"], 1 - group["rho"], group["eps"], float(group["lr"])
+        return group["rho"], 1 - group["rho"], group["eps"], self._lr(group)
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (v, a), (rho, rest, eps, lr) = b.state, numbers
@@ -473,7 +479,7 @@ class Adamax(_LikeAdam, also="foreach, *, maximize, differentiable, capturable")
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
-        return 1 - b1, b2, group["eps"], float(group["lr"]) / (1 - b1**t)
+        return 1 - b1, b2, group["eps"], self._lr(group) / (1 - b1**t)
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (m, u), (rest, keep, eps, lr) = b.state, numbers
@@ -521,7 +527,7 @@ class NAdam(
 
     def _numbers(self, group: Group, t: float, product: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
-        lr, mu, mu_next = float(group["lr"]), self._mu(t, group), self._mu(t + 1, group)
+        lr, mu, mu_next = self._lr(group), self._mu(t, group), self._mu(t + 1, group)
         of_g, of_m = lr * (1 - mu) / (1 - product), lr * mu_next / (1 - product * mu_next)
         return 1 - b1, b2, 1 - b2, 1 - b2**t, group["eps"], of_g, of_m
 
@@ -563,7 +569,7 @@ class RAdam(
         b1, b2 = group["betas"]
         r_inf = 2 / (1 - b2) - 1
         r = r_inf - 2 * t * b2**t / (1 - b2**t)
-        length = float(group["lr"]) / (1 - b1**t)
+        length = self._lr(group) / (1 - b1**t)
         if r <= 5:
             return 1 - b1, b2, 1 - b2, length
         length *= sqrt((r - 4) * (r - 2) * r_inf / ((r_inf - 4) * (r_inf - 2) * r))

@@ -77,7 +77,7 @@ def recorded_step(optimizer: "Elementwise", p: Tensor, group: dict[str, Any]) ->
         for n, v in slots.items()
     }
     b: Any = SimpleNamespace(
-        g=TensorAsArray(g if decay is None or decoupled else g + decay * p),
+        g=TensorAsArray(g if decay is None or decoupled else g + decay * p.clone()),
         state=tuple(held.values()),
         first=any(state.get(n) is None for n in slots),
         out=TensorAsArray(),
@@ -85,5 +85,5 @@ def recorded_step(optimizer: "Elementwise", p: Tensor, group: dict[str, Any]) ->
     )
     rule: Any = optimizer._rule
     step = rule(b, group, numbers).tensor
-    p.sub_(step if decay is None or not decoupled else step + decay * p)
+    p.sub_(step if decay is None or not decoupled else step + decay * p.clone())
     state.update({name: value.tensor for name, value in held.items()})

@@ -140,13 +140,17 @@ class Elementwise(DeclaredOptimizer):
             plan = self._plans[k] = Partition(params, self.state, slots, self.counters)
         return plan
 
+    def _lr(self, group: Group) -> Any:
+        """The learning rate as a float; in a recorded step as it is, a tensor that may require a gradient."""
+        return group["lr"] if group.get("differentiable") else float(group["lr"])
+
     def _all_numbers(self, group: Group, counts: list[float]) -> tuple[float, ...]:
         """The numbers of the rule, preceded by the weight decay if it is not zero."""
         decay = group.get("weight_decay", 0)
         if not decay:
             return self._numbers(group, *counts)
         if group.get("decoupled_weight_decay"):
-            decay *= float(group["lr"])
+            decay = decay * self._lr(group)
         return decay, *self._numbers(group, *counts)
 
     def _run(self, plan: Partition, grads: list[Array], group: Group) -> None:

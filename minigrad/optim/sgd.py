@@ -70,7 +70,7 @@ class SGD(Elementwise, also="*, maximize, foreach, differentiable, fused"):
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
 
     def _numbers(self, group: Group) -> tuple[float, ...]:
-        lr, mu = float(group["lr"]), group["momentum"]
+        lr, mu = self._lr(group), group["momentum"]
         return (lr, mu, 1 - group["dampening"]) if mu else (lr,)
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:

@@ -319,6 +319,24 @@ def test_a_differentiable_step_has_the_gradients_of_pytorch(name):
         )  # the counters are in single precision
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_a_differentiable_step_has_gradients_of_its_settings(name):
+    def found(m):
+        given = {"lr": 0.1, "weight_decay": 0.5, "beta1": 0.8, "beta2": 0.9}
+        numbers = {k: m.tensor(v, dtype=m.float64, requires_grad=True) for k, v in given.items()}
+        beta1, beta2 = numbers.pop("beta1"), numbers.pop("beta2")
+        settings = numbers if name == "SGD" else {**numbers, "betas": (beta1, beta2)}
+        w = m.tensor([1.5, -0.5], dtype=m.float64, requires_grad=True).clone()
+        optimizer = getattr(m.optim, name)([w], **settings, differentiable=True)
+        for _ in range(2):
+            (w.grad,) = m.autograd.grad((w.clone() ** 4).sum(), w, create_graph=True)
+            optimizer.step()
+        (w * w).sum().backward()
+        return [x.grad.item() for x in (*numbers.values(), *settings.get("betas", ()))]
+
+    np.testing.assert_allclose(found(minigrad), found(torch), rtol=1e-5)
+
+
 # PyTorch overwrites the state that the backward pass of several steps needs, so this is compared with differences.
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_several_differentiable_steps_have_the_gradient_of_all(name):
