@@ -36,7 +36,7 @@ from minigrad.core import dtypes, modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad, next_leaf_queue_key
-from minigrad.core.memory import FRESH, with_tangents
+from minigrad.core.memory import FRESH, INFERENCE, with_tangents
 from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, assembled, wrap
@@ -172,7 +172,7 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     Under `no_grad`, connected is False: an outer differentiation treats it as a constant.
     """
     if connected and x.node is not None:
-        with modes.enable_grad():
+        with modes.inference_mode(False):
             return same_memory(x)
     return with_tangents(assembled(x.array, FRESH, None), x._tangents).requires_grad_()
 
@@ -213,7 +213,7 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
     only_tensors(flatten(list(primals), object)[0], what, ValueError)
     connected = modes.state.recording
     first = next_leaf_queue_key()
-    with modes.enable_grad():
+    with modes.inference_mode(False):
         inputs = [watched(x, connected) for x in leaves]
         result = _run(func, build(inputs))
     made = range(first, next_leaf_queue_key())
@@ -241,6 +241,11 @@ def _run(func: Func, args: Sequence[Any]) -> Any:
         modes.state.transformed = outer
 
 
+def _counted(g: Tensor) -> Tensor:
+    """g as a tensor that can be saved, also if it was made in inference mode."""
+    return assembled(g.array, FRESH, None) if g.counter is INFERENCE else g
+
+
 def passes_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], differentiable: bool
 ) -> PassBack:
@@ -262,8 +267,8 @@ def passes_back(
         if not pairs:
             return [None] * len(inputs)
         if differentiable or modes.state.levels:
-            zs, gs = zip(*pairs, strict=True)
-            with modes.enable_grad():
+            zs, gs = zip(*[(z, _counted(g)) for z, g in pairs], strict=True)
+            with modes.inference_mode(False):
                 return reverse_ad.grad(zs, inputs, gs, True, differentiable, allow_unused=True)
         task.roots = [root_of(z) for z, _ in pairs]
         task.gradients = [root_gradient(z, g, False) for z, g in pairs]
@@ -432,8 +437,8 @@ def jvp(
         if not leaves:
             raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")
         only_tensors(leaves, f"{api}: Expected {name} to only contain Tensors, got {{}}")
-    with dual_level():
-        duals = [make_dual(x, v) for x, v in zip(values, directions, strict=True)]
+    with modes.within("inference", False), dual_level():
+        duals = [make_dual(x, _counted(v)) for x, v in zip(values, directions, strict=True)]
         result, aux = result_and_aux(_run(func, build(duals)), has_aux, api)
         outputs, rebuild = flatten(result)
         pairs = [unpack_dual(z) for z in outputs]

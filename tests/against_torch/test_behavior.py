@@ -6,6 +6,7 @@ numbers and strings. Where one of the two raises, the other must raise the same 
 
 import copy
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -706,6 +707,61 @@ def what_inference_mode_makes(t):
         view.mul_(2)
     except RuntimeError as error:
         return [flags, "created in inference mode and is being modified" in str(error)]
+
+
+@program
+def transforms_in_inference_mode(t):
+    """They leave it: a gradient in it would be 0."""
+    F, x = t.func, t.tensor([1.0, 2.0])
+
+    def cubes(x):
+        return x**3, t.is_inference_mode_enabled()
+
+    def to_constant(x):
+        with t.inference_mode():
+            c = x**2
+        return (x - c).sum()
+
+    with t.inference_mode():
+        made = x + 1
+        value, pull, inside = F.vjp(lambda x: (x**3, x * cubes(x)[1]), x, has_aux=True)
+        found = [F.grad(lambda x: cubes(x)[0].sum())(y) for y in (x, made)]
+        found += [F.grad(to_constant)(x), inside, value, *pull(made)]
+        found += [*F.jvp(lambda x: cubes(x)[0], (x,), (made,)), F.jacrev(lambda x: x**3)(x)]
+        found += [F.hessian(lambda x: (x**3).sum())(x), F.vmap(F.grad(lambda x: x**3))(x)]
+        return [found, [v.is_inference() for v in found[:3]], t.is_inference_mode_enabled()]
+
+
+@program
+def points_at_an_infinite_distance(t):
+    x = t.tensor([[1.0, 2.0], [math.inf, 0.0], [math.inf, 0.0], [math.nan, 2.0]])
+    return [t.cdist(x, x[:2], p=0), t.nn.functional.pdist(x, 0), t.nn.functional.pdist(x[:2], 0)]
+
+
+@program
+def an_instance_norm_with_statistics_of_another_dtype(t):
+    layer = t.nn.InstanceNorm1d(2, track_running_stats=True)
+    x = t.arange(8.0, dtype=t.float64).reshape(2, 2, 2)
+    return [layer(x), layer.running_var, layer.eval()(x)]
+
+
+@program
+def an_adamw_with_the_state_of_an_adam(t):
+    w = leaf(t, 2)
+    optimizer = t.optim.AdamW([w], lr=0.1)
+    optimizer.load_state_dict(t.optim.Adam([leaf(t, 2)], lr=0.1, weight_decay=0.5).state_dict())
+    (w * w).sum().backward()
+    optimizer.step()
+    return [w, optimizer.param_groups[0]["decoupled_weight_decay"]]
+
+
+@program
+def a_size_and_an_object_with_radd(t):
+    class Any:
+        def __radd__(self, other):
+            return [*other, 4]
+
+    return t.Size([2, 3]) + Any()
 
 
 @program
