@@ -73,8 +73,13 @@ class Size(tuple[int, ...], metaclass=TopLevel):
         part = tuple.__getitem__(self, index)
         return part if part.__class__ is int else tuple.__new__(Size, part)
 
-    def __add__(self, other: tuple[Any, ...]) -> "Size":
-        return Size(tuple.__add__(self, other))
+    def __add__(self, other: Any) -> Any:  # Size for a tuple
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        added = other.__radd__(self) if hasattr(other, "__radd__") else NotImplemented
+        if added is not NotImplemented:
+            return added
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
 
     def __radd__(self, other: tuple[Any, ...]) -> "Size":
         return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
@@ -252,7 +257,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         dtype = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         array = modes.seen(data.detach()) if isinstance(data, Tensor) else as_array(data, dtype)
         z: Self = self._constant(array.astype(dtype))  # type: ignore[assignment]
-        return z.requires_grad_(requires_grad) if requires_grad else z
+        return z._made(requires_grad)
 
     @property
     def output_nr(self) -> int:
@@ -312,6 +317,15 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         self.node = AccumulateGrad(self)
         self.node.grad = self._kept_grad
         return self
+
+    def _made(self, requires_grad: bool) -> Self:
+        """This new tensor, as a leaf that requires a gradient, if so."""
+        if requires_grad and not dtypes.is_floating(self.dtype):
+            raise DtypeError(
+                "Only Tensors of floating point and complex dtype can require gradients, but this one is "
+                f"{self.dtype}. To fix it, write the data as floats, like 1.0, or pass a dtype."
+            )
+        return self.requires_grad_() if requires_grad else self
 
     # ------------------------------------------------------------------ the gradient
 

@@ -10,7 +10,7 @@ from minigrad.core import dtypes
 from minigrad.core.data import as_array, usable, warn_of_tensor
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import DtypeError, warn_user
+from minigrad.core.errors import warn_user
 from minigrad.core.promotion import CONSTANTS
 from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
@@ -27,13 +27,7 @@ def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: DTypeLike
 
 def finish(array: Array, requires_grad: bool) -> Tensor:
     """A leaf tensor on this array, without a copy."""
-    z = wrap(array)
-    if requires_grad and not dtypes.is_floating(array.dtype):
-        raise DtypeError(
-            f"Only Tensors of floating point and complex dtype can require gradients, but this one is {array.dtype}. "
-            "To fix it, write the data as floats, like 1.0, or pass a dtype."
-        )
-    return z.requires_grad_(requires_grad) if requires_grad else z
+    return wrap(array)._made(requires_grad)
 
 
 def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -66,7 +60,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
         raise TypeError(f"argument 'fill_value' must be Number, not {named_type(value)}")
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
-        return z.requires_grad_() if requires_grad else z
+        return z._made(requires_grad)
     array = zeros_of(shape, d)
     if value.__class__ is not int or value:
         array.fill(value if value.__class__ is int and value == 1 else dtypes.exact_number(value, d))
@@ -403,7 +397,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
         x = obj.detach() if obj.requires_grad else obj
     elif copy and shares:
         x = wrap(x.array.copy())
-    return x.requires_grad_() if requires_grad else x
+    return x._made(bool(requires_grad))
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

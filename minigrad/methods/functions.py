@@ -497,7 +497,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         # The slope of the root is infinite at 0, where that of the distance is taken as 0.
         apart = squares > 0
         return named(where(apart, where(apart, squares, 1.0).sqrt(), squares * 0), "ViewBackward0")
-    return named((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1), "CdistBackward0")
+    return named(composites.p_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), p), "CdistBackward0")
+
 
 
 @takes_tensors

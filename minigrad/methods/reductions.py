@@ -391,7 +391,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([0, 1, 1, 3])
         """
-        return along_one_axis(composites.running_extreme, self, dim, np.maximum)
+        return _running(self, dim, np.maximum)
 
     def cummin(self, dim: int) -> Any:
         """A tuple (values, indices): the smallest entry so far along dim, and its last index.
@@ -402,7 +402,7 @@ class Reductions(Operators, Indexing):
         >>> values
         tensor([4, 2, 2, 1])
         """
-        return along_one_axis(composites.running_extreme, self, dim, np.minimum)
+        return _running(self, dim, np.minimum)
 
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any:
         """A tuple (min, max) of all entries, or along dim. keepdim keeps that axis with size 1.
@@ -529,6 +529,14 @@ def along_one_axis(f: Callable[..., Any], x: Reductions, dim: int, *settings: ob
         return f(x, axis, *settings)
     z = f(x.reshape(1), 0, *settings)
     return type(z)(*[_number(t) for t in z]) if isinstance(z, tuple) else _number(z)
+
+
+def _running(x: Reductions, dim: int, extreme: np.ufunc) -> Any:
+    """cummax or cummin, after a check of dim that has words of its own for a tensor without axes."""
+    if not x.ndim and dim not in (0, -1):
+        name = "cummax" if extreme is np.maximum else "cummin"
+        raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+    return along_one_axis(composites.running_extreme, x, dim, extreme)
 
 
 def _long(z: Any) -> Any:

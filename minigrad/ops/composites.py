@@ -134,6 +134,11 @@ def in_c_order(a: Any) -> Any:
     return np.asarray(a, order="C") if a.__class__ is np.ndarray else a
 
 
+def p_norms(differences: Any, p: float) -> Any:
+    """The p-norms along the last axis. Unlike norm, 0 does not count a NaN: the result is NaN, as in cdist and pdist."""
+    return differences.norm(p, -1) if p else differences.abs().clamp(max=1).ceil().sum(-1)
+
+
 def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """Implements cummax and cummin: the largest (smallest) entry so far (NaN after a NaN), and its last index."""
     kind = return_types.cummax if function is np.maximum else return_types.cummin

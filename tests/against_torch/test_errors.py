@@ -164,7 +164,54 @@ WORDS = {
     "max_pool1d() dilation must be greater": lambda t: t.nn.functional.max_pool1d(
         t.ones(1, 4, 4), 2, dilation=0
     ),
-    "lambda must be in range [0": lambda t: t.nn.functional.softshrink(t.ones(2), -0.5),
+    "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -0.5": lambda t: (
+        t.nn.functional.softshrink(t.ones(2), -0.5)
+    ),
+    "lambda must be in range [0, 65504] for input dtype Half, but found 65507": lambda t: (
+        t.nn.functional.softshrink(t.ones(2).half(), 65507.0)
+    ),
+    "rrelu: lower bound must be finite, got nan": lambda t: t.nn.functional.rrelu(
+        t.ones(2), float("nan"), 0.3
+    ),
+    "rrelu: upper bound must be finite, got inf": lambda t: t.nn.RReLU(0.1, float("inf"))(
+        t.ones(2)
+    ),
+    "cummax(): Expected reduction dim -1 or 0 for scalar but got 3": lambda t: t.ones(()).cummax(3),
+    "cummin(): Expected reduction dim -1 or 0 for scalar but got -2": lambda t: t.ones(()).cummin(
+        -2
+    ),
+    "can only concatenate tuple (not list) to torch.Size": lambda t: t.Size([1]) + [2],
+    "can only concatenate tuple (not int) to torch.Size": lambda t: t.Size([1]) + 2,
+    "upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor=4294967296": lambda t: (
+        t.nn.PixelShuffle(2**32)(t.ones(1, 4, 1, 1))
+    ),
+    "pixel_shuffle expects a positive upscale_factor, but got -2": lambda t: t.nn.PixelShuffle(-2)(
+        t.ones(1, 4, 1, 1)
+    ),
+    "pixel_unshuffle expects a positive downscale_factor, but got 0": lambda t: t.nn.PixelUnshuffle(
+        0
+    )(t.ones(1, 4, 1, 1)),
+    "Number of groups to divide channels in must be positive. Value of groups:0": lambda t: (
+        t.nn.functional.channel_shuffle(t.ones(1, 3, 2, 2), 0)
+    ),
+    "channel_shuffle expects input with > 2 dims, but got input with sizes [3, 2]": lambda t: (
+        t.nn.functional.channel_shuffle(t.ones(3, 2), 1)
+    ),
+    "log_probs tensor must not be empty": lambda t: t.nn.functional.ctc_loss(
+        t.ones(0, 0, 4), *[t.arange(0)] * 3
+    ),
+    "batch_sizes can not be empty": lambda t: t.nn.utils.rnn.unpack_sequence(
+        t.nn.utils.rnn.PackedSequence(t.ones(0), t.arange(0))
+    ),
+    "Lanczos mode requires antialias=True": lambda t: t.nn.functional.interpolate(
+        t.ones(1, 1, 2, 2), 4, mode="lanczos"
+    ),
+    "Lanczos mode does not support align_corners=True": lambda t: t.nn.functional.interpolate(
+        t.ones(1, 1, 2, 2), 4, mode="lanczos", align_corners=True, antialias=True
+    ),
+    "Only Tensors of floating point and complex dtype can require gradients": lambda t: (
+        t.nn.Parameter(t.arange(2))
+    ),
     "instead": lambda t: -(t.ones(2) > 0),
     "masked_scatter_ only supports boolean masks": lambda t: t.ones(2).masked_scatter(
         t.ones(2), t.ones(2)

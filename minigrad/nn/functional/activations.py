@@ -10,13 +10,14 @@ Editors and mypy read the stub of nn.functional, which `python -m tests.stubs` w
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import DTypeLike
+from minigrad.core.dtypes import DTypeLike, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import seen, with_name
 from minigrad.core.op import REQUIRED, Op
@@ -43,17 +44,18 @@ IN_PLACE = (ops.elu, ops.hardtanh, ops.leaky_relu, ops.relu, ops.threshold)  # a
 OTHERS_SET = {ops.elu: ("scale",)}
 
 
-def _check_limits(min_val: float, max_val: float) -> None:
+def _check_limits(_: Tensor, min_val: float, max_val: float) -> None:
     """Raise an error unless the limits of hardtanh are in order."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
 
 
-def _check_shift(lambd: float) -> None:
-    """Raise an error for a negative lambd of softshrink."""
-    if lambd < 0:
+def _check_shift(input: Tensor, lambd: float) -> None:
+    """Raise an error for a lambd of softshrink that is negative, or not a number of the input's dtype."""
+    largest = float(np.finfo(input.dtype).max) if input.dtype.kind == "f" else math.inf
+    if not 0 <= lambd <= largest:
         raise RuntimeError(
-            f"lambda must be in range [0, the largest number of the input dtype], but found {lambd}."
+            f"lambda must be in range [0, {largest:g}] for input dtype {torch_name(input.dtype)}, but found {lambd:g}"
         )
 
 
@@ -70,7 +72,7 @@ def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
     flag = "inplace" if inplace else str(name.endswith("_"))
     source = f"def {name}({', '.join(['input', *parameters_of(public), *['inplace=False'] * inplace])}):\n"
     if op in CHECKS:
-        source += f"    check({', '.join(public)})\n"
+        source += f"    check({', '.join(['input', *public])})\n"
     if flag != "True":  # the usual case, with one call less
         source += "    if not inplace: " if inplace else "    "
         source += f"return ops.{op.name}.apply({', '.join(['input', *passed])})\n"
@@ -151,6 +153,9 @@ def rrelu(
     >>> rrelu(minigrad.tensor([-2.0, 3.0]), lower=0.25, upper=0.75)
     tensor([-1.,  3.])
     """
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:

@@ -220,6 +220,12 @@ def _check_image(name: str, input: Tensor) -> None:
         )
 
 
+def _check_factor(message: str, factor: int) -> None:
+    """Raise an error with this message unless the factor is positive."""
+    if factor <= 0:
+        raise RuntimeError(f"{message}{factor}")
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
@@ -232,7 +238,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     _check_image("pixel_shuffle", input)
     *rest, c, h, w = input.shape
-    if r <= 0 or c % (r * r):
+    _check_factor("pixel_shuffle expects a positive upscale_factor, but got ", r)
+    if r * r >= 2**63:
+        raise ValueError(
+            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
+        )
+    if c % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
@@ -252,8 +263,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     _check_image("pixel_unshuffle", input)
     *rest, c, h, w = input.shape
+    _check_factor("pixel_unshuffle expects a positive downscale_factor, but got ", r)
     for name, n in (("height", h), ("width", w)):
-        if r <= 0 or n % r:
+        if n % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({-2 if name == 'height' else -1})={n} is not divisible by {r}"
@@ -270,9 +282,15 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-    _check_image("channel_shuffle", input)
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        )
     n, c, *rest = input.shape
-    if groups <= 0 or c % groups:
+    _check_factor(
+        "Number of groups to divide channels in must be positive. Value of groups:", groups
+    )
+    if c % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )

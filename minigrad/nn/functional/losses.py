@@ -26,7 +26,7 @@ from minigrad.methods.arguments import into_out
 from minigrad.methods.base import broadcast
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.arguments import a_loss, checked, floats_only, reduced_by
-from minigrad.ops.composites import named
+from minigrad.ops.composites import named, p_norms
 
 
 def normalize(
@@ -76,7 +76,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, but got {p}")
     i, j = np.triu_indices(len(input), 1)
-    z = (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)
+    z = p_norms(input.index_select(0, i) - input.index_select(0, j), p)
     return named(z, "PdistBackward0")
 
 

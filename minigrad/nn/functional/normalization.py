@@ -176,7 +176,8 @@ def instance_norm(
              [-1.,  1.]]])
     """
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        mean, var = (x if x is None else x.to(input.dtype) for x in (running_mean, running_var))
+        return batch_norm(input, mean, var, weight, bias, False, momentum, eps)
     if math.prod(input.array.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"

@@ -5,6 +5,7 @@ axis are a matrix, and an image is multiplied by one along each axis (`ops.resam
 
     linear, bilinear, trilinear   the two nearest entries; the weight falls linearly with the distance
     bicubic                       the four nearest; the weight is a cubic of the distance
+    lanczos                       the six nearest; the weight is a sinc, windowed by a wider one; with antialias only
     antialias                     an image that becomes smaller: the same weights, stretched over all entries
                                   that a new one covers, so that none is skipped
     area                          the mean of the entries that a new one covers
@@ -25,7 +26,7 @@ from minigrad.ops.composites import named
 
 ANY = ("nearest", "nearest-exact", "area")
 # The number of axes that a mode resizes.
-AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
 
 
 def interpolate(
@@ -43,9 +44,10 @@ def interpolate(
     scale_factor    instead of size: the new size divided by the old one
     mode            "nearest", "nearest-exact": the nearest entry;
                     "linear", "bilinear", "trilinear": linear interpolation; "bicubic": cubic interpolation;
+                    "lanczos": a windowed sinc;
                     "area": the mean of the entries that a new entry covers
     align_corners   whether the first and last entries keep their positions
-    antialias       for "bilinear" and "bicubic": take all entries that a new one covers into account
+    antialias       for "bilinear", "bicubic" and "lanczos": take all entries that a new one covers into account
 
     >>> interpolate(minigrad.tensor([[[1.0, 3.0]]]), size=4, mode="linear")
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
@@ -154,10 +156,15 @@ def _check(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
                 f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
             )
-    if antialias and (mode not in ("bilinear", "bicubic") or axes != 2):
+    if antialias and (mode not in ("bilinear", "bicubic", "lanczos") or axes != 2):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    if mode == "lanczos" and axes == 2 and (align_corners or not antialias):
+        wrong = (
+            "does not support align_corners=True" if align_corners else "requires antialias=True"
+        )
+        raise ValueError(f"Lanczos mode {wrong}")
     if mode in AXES and axes in (1, 2, 3) and AXES[mode] != axes:
         raise NotImplementedError(
             f"Got {input.ndim}D input, but {mode} mode needs {AXES[mode] + 2}D input"
@@ -165,7 +172,7 @@ def _check(
     if axes not in (1, 2, 3) or mode not in (*ANY, *AXES):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
-            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     if mode == "linear" or input.array.dtype != np.uint8:
         floats_only(f"upsample_{mode}{axes}d", input)
@@ -192,19 +199,18 @@ def _matrices(
         return tuple([_means(n, m) for n, m in zip(old, sizes, strict=True)])
     return tuple(
         [
-            _weights(mode == "bicubic", n, m, step, align_corners, antialias)
+            _weights(mode, n, m, step, align_corners, antialias)
             for n, m, step in zip(old, sizes, steps, strict=True)
         ]
     )
 
 
 @lru_cache(maxsize=256)
-def _weights(
-    cubic: bool, n: int, m: int, step: float, align_corners: bool, antialias: bool
-) -> Array:
+def _weights(mode: str, n: int, m: int, step: float, align_corners: bool, antialias: bool) -> Array:
     """The (n, m) matrix of interpolation from n to m entries, `step` apart. It is cached: do not write to it."""
     if antialias:
-        return _stretched_weights(cubic, n, m, step)
+        return _stretched_weights(mode, n, m, step)
+    cubic = mode == "bicubic"
     place = np.arange(m) * step if align_corners else (np.arange(m) + 0.5) * step - 0.5
     place = place if cubic else np.maximum(place, 0)
     low = np.floor(place)
@@ -217,14 +223,18 @@ def _weights(
     return matrix
 
 
-def _stretched_weights(cubic: bool, n: int, m: int, step: float) -> Array:
+def _stretched_weights(mode: str, n: int, m: int, step: float) -> Array:
     """The weights for antialias: those of a new entry cover the old entries that it covers, and sum to 1."""
     i, place = np.arange(n)[:, None], (np.arange(m) + 0.5) * step  # entry i covers i to i + 1
     wide = max(step, 1.0)
     distance = np.abs(i + 0.5 - place) / wide
-    weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - distance, 0)
-    reach = wide * (2 if cubic else 1)
-    first, end = (np.trunc(place + side * reach + 0.5) for side in (-1, 1))
+    if mode == "lanczos":
+        reach, weights = 3, np.sinc(distance) * np.sinc(distance / 3) * (distance < 3)
+    elif mode == "bicubic":
+        reach, weights = 2, _cubic(distance, -0.5)
+    else:
+        reach, weights = 1, np.maximum(1 - distance, 0)
+    first, end = (np.trunc(place + side * reach * wide + 0.5) for side in (-1, 1))
     matrix: Array = weights * ((first <= i) & (i < end))
     return matrix / matrix.sum(0)
 

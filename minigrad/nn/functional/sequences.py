@@ -45,7 +45,7 @@ def ctc_loss(
     x = log_probs.unsqueeze(1) if single else log_probs
     frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
     t, n, k = x.shape
-    _check_lengths(frames, letters, _array(targets), t, n)
+    _check_lengths(frames, letters, _array(targets), x)
     if not 0 <= blank < k:
         raise RuntimeError("blank must be in label range")
     extended = _with_blanks(_array(targets), letters, blank)
@@ -86,8 +86,11 @@ def _log_end_probability(alpha: Tensor, letters: Array) -> Tensor:
     return where(there, alpha.gather(1, wrap(end)), NEVER).logsumexp(1)
 
 
-def _check_lengths(frames: Array, letters: Array, targets: Array, t: int, n: int) -> None:
-    """Raise an error unless there are n lengths each, at most t frames, and as many letters in the targets."""
+def _check_lengths(frames: Array, letters: Array, targets: Array, x: Tensor) -> None:
+    """Raise an error unless x, (t, n, k), has n lengths each, at most t frames, and as many letters in the targets."""
+    if not x.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
+    t, n = x.shape[:2]
     for name, lengths in (("input_lengths", frames), ("target_lengths", letters)):
         if lengths.dtype.kind not in "iu":
             raise RuntimeError(f"{name} must be integral")

@@ -143,6 +143,8 @@ def pad_packed_sequence(
     total_length   pad to this length instead of the length of the longest sequence
     """
     sizes = sequence.batch_sizes.array
+    if not len(sizes):
+        raise RuntimeError("batch_sizes can not be empty")
     longest = len(sizes) if total_length is None else total_length
     if longest < len(sizes):
         raise ValueError(

@@ -132,7 +132,8 @@ class LRScheduler:
         if "step" in vars(self.optimizer):
             warn_user(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
+                "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
             )
         elif not self.optimizer._opt_called:
             warn_user(
