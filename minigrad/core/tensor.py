@@ -325,7 +325,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
                 "Only Tensors of floating point and complex dtype can require gradients, but this one is "
                 f"{self.dtype}. To fix it, write the data as floats, like 1.0, or pass a dtype."
             )
-        return self.requires_grad_() if requires_grad else self
+        return self.requires_grad_(requires_grad) if requires_grad else self
 
     # ------------------------------------------------------------------ the gradient
 

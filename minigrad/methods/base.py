@@ -582,6 +582,23 @@ class Base:
         return z._made(requires_grad)
 
 
+# Where first + step * k is computed: PyTorch rounds it once, but twice in half precision.
+WIDER: dict[Any, Any] = {np.dtype(np.float16): np.float16, np.dtype(np.float64): np.longdouble}
+
+
+def evenly_spaced(first: Any, last: Any, steps: builtins.int, dtype: dtypes.Dtype) -> Array:
+    """Evenly spaced numbers from first to last, computed as in PyTorch; they are still to be rounded to dtype."""
+    step, k = (last - first) / max(steps - 1, 1), np.arange(steps)
+    if dtype.kind in "fc" and not isinstance(first + last, complex):
+        low, high = dtype.type(first).real, dtype.type(last).real
+        wide = WIDER.get(low.dtype, np.float64)
+        step = (high - low) / low.dtype.type(max(steps - 1, 1))
+        first, last, step, k = wide(low), wide(high), wide(step), k.astype(wide)
+    # Count from both ends, so that both are exact.
+    half, distance = max(steps // 2, 1), step * k
+    return np.concatenate([first + distance[:half], last - distance[: steps - half][::-1]])
+
+
 def zeros_of(shape: tuple[int, ...], dtype: Any) -> Array:
     """np.zeros. Raises PyTorch's RuntimeError if they do not fit into memory."""
     try:

@@ -15,7 +15,7 @@ from minigrad.core.promotion import CONSTANTS
 from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
-from minigrad.methods.base import strided_zeros, zeros_of
+from minigrad.methods.base import evenly_spaced, strided_zeros, zeros_of
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
@@ -164,10 +164,6 @@ def _plain(x: Any) -> Any:
     return x.item() if isinstance(x, Tensor) and x.numel() == 1 else x
 
 
-# Where first + step * k is computed: PyTorch rounds it once, but twice in half precision.
-WIDER: dict[Any, Any] = {np.dtype(np.float16): np.float16, np.dtype(np.float64): np.longdouble}
-
-
 def _evenly_spaced(name: str, start: complex | Tensor, end: complex | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are truncated."""
     steps = as_int(steps, "steps")
@@ -181,15 +177,7 @@ def _evenly_spaced(name: str, start: complex | Tensor, end: complex | Tensor, st
     first, last = (x if isinstance(x, complex) else float(x) for x in (_plain(start), _plain(end)))
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
-    step, k = (last - first) / max(steps - 1, 1), np.arange(steps)
-    if dtype.kind in "fc" and not isinstance(first + last, complex):
-        low, high = dtype.type(first).real, dtype.type(last).real
-        wide = WIDER.get(low.dtype, np.float64)
-        step = (high - low) / low.dtype.type(max(steps - 1, 1))
-        first, last, step, k = wide(low), wide(high), wide(step), k.astype(wide)
-    # Count from both ends, so that both are exact.
-    half, distance = max(steps // 2, 1), step * k
-    return np.concatenate([first + distance[:half], last - distance[: steps - half][::-1]])
+    return evenly_spaced(first, last, steps, dtype)
 
 
 @made_into_out

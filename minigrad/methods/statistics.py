@@ -10,8 +10,8 @@ from minigrad import ops, return_types
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user, wrong_kind
 from minigrad.core.modes import seen
-from minigrad.core.shapes import Array, Dim, normalize_one
-from minigrad.methods.base import Base
+from minigrad.core.shapes import Array, Dim, as_int, normalize_one
+from minigrad.methods.base import Base, evenly_spaced
 from minigrad.methods.indexing import part
 from minigrad.methods.reductions import R, Reductions, along_one_axis, axes_of
 from minigrad.ops import composites
@@ -334,9 +334,14 @@ class Statistics(Reductions):
         low, high = (min, max) if min != max else (x.min(), x.max()) if x.size else (0, 1)
         if not np.isfinite(low) or not np.isfinite(high):
             raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x contain NaN or infinity?")
+        low, high = x.dtype.type(low), x.dtype.type(high)
         if low == high:
-            low, high = low - 1, high + 1
-        return self._constant(np.histogram(x, bins, (low, high))[0].astype(self.dtype))
+            limits = np.finfo(x.dtype)
+            low = np.maximum(limits.min, np.minimum(low - 1, np.nextafter(low, limits.min)))
+            high = np.minimum(limits.max, np.maximum(high + 1, np.nextafter(high, limits.max)))
+        # As in PyTorch, an entry at an edge goes where the rounded division says.
+        places = ((x[(low <= x) & (x <= high)] - low) * bins / (high - low)).astype(np.int64)
+        return self._constant(np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype))
 
     def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> return_types.histogram:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
@@ -361,11 +366,8 @@ class Statistics(Reductions):
             what = "have at least 1 element" if bins.ndim == 1 else "have one dimension"
             raise RuntimeError(f"torch.histogramdd: bins tensor should {what}, but got shape {list(bins.shape)}")
         x = seen(self)
-        ends: Any = () if hasattr(bins, "array") or not x.size else (x.min(), x.max()) if range is None else range
-        if not np.isfinite(ends).all():
-            raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
         try:
-            hist, edges = np.histogram(x, seen(bins), range, density, weights)
+            hist, edges = np.histogram(x, seen(bins) if hasattr(bins, "array") else edges_of(x, bins, range), None, density, weights)
         except ValueError as error:
             raise RuntimeError(f"torch.histogram(): {error}") from None
         return return_types.histogram(self._constant(hist.astype(self.dtype)), self._constant(edges.astype(self.dtype)))
@@ -443,3 +445,17 @@ def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != {n}")
     if n and w.array.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def edges_of(x: Array, bins: int, ends: tuple[float, float] | None) -> Array:
+    """The edges of so many equal bins between the ends, or those of x."""
+    first, last = ends or ((x.min(), x.max()) if x.size else (0, 1))
+    if not np.isfinite((first, last)).all():
+        raise RuntimeError(f"histogram: range [{first}, {last}] is not finite: does x contain NaN or infinity?")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    if as_int(bins, "bins") <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
+    if first > last:
+        raise RuntimeError(f"torch.histogram(): min should not exceed max, but got min {first} max {last}")
+    return evenly_spaced(first, last, bins + 1, x.dtype).astype(x.dtype)

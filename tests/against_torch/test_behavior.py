@@ -739,6 +739,16 @@ def points_at_an_infinite_distance(t):
 
 
 @program
+def histograms_of_entries_at_edges(t):
+    """What counts is where PyTorch's rounded division puts them, or its rounded edges."""
+    found = [t.full((3,), 1e10).histc(4), t.tensor([1e10, 1e10 + 1024]).histc(4)]
+    for x in (t.arange(-50, 50) / 7, t.arange(-50.0, 50.0, dtype=t.float64) / 10):
+        found += [f(x, bins) for bins in (7, 18, 33) for f in (t.histc, t.histogram)]
+        found += [x.histc(9, -1.1, 3.3), x.histogram(9, range=(-1.1, 3.3))]
+    return found
+
+
+@program
 def an_instance_norm_with_statistics_of_another_dtype(t):
     layer = t.nn.InstanceNorm1d(2, track_running_stats=True)
     x = t.arange(8.0, dtype=t.float64).reshape(2, 2, 2)

@@ -361,7 +361,7 @@ t.utils.data.DataLoader(t.utils.data.TensorDataset(x), batch_size=None, drop_las
 t.utils.data.DataLoader(t.utils.data.TensorDataset(x), timeout=-1)
 t.utils.data.random_split(t.utils.data.TensorDataset(x), [1, 2])
 t.utils.data.random_split(t.utils.data.TensorDataset(x), [0.5, 0.7])
-t.utils.data.Subset(t.utils.data.TensorDataset(x), [5])[0] | t.utils.data.ConcatDataset([])
+type('S', (t.utils.data.Subset,), {'__getitem__': list})(x, [0]) | t.utils.data.Subset(t.utils.data.TensorDataset(x), [5])[0] | t.utils.data.ConcatDataset([])
 t.utils.data.RandomSampler(t.utils.data.TensorDataset(x), num_samples=0)
 t.utils.data.RandomSampler(t.utils.data.TensorDataset(x), replacement='a')
 t.utils.data.WeightedRandomSampler([0.5, 0.5], 0)

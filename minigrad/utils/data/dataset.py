@@ -84,6 +84,12 @@ class Subset(Dataset[T_co]):
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
+        cls = type(self)
+        if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{cls.__name__} overrides __getitem__ but not __getitems__, which a DataLoader calls. To fix it, add  "
+                "def __getitems__(self, indices): return [self.__getitem__(i) for i in indices]"
+            )
 
     def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
