@@ -274,10 +274,20 @@ def broadcast_shapes(*shapes: Several) -> Size:
     >>> broadcast_shapes((2, 1), (3,))
     minigrad.Size([2, 3])
     """
-    try:
-        return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
-    except ValueError as error:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
+    each = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    common = [1] * max(map(len, each), default=0)
+    for k, shape in enumerate(each):
+        for i in range(-1, -1 - len(shape), -1):
+            if common[i] == 1:
+                if shape[i] < 0:
+                    raise ValueError("Attempting to broadcast a dimension with negative length!")
+                common[i] = shape[i]
+            elif shape[i] not in (1, common[i]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at index {k} had "
+                    f"{shape}; but expected shape should be broadcastable to {common}"
+                )
+    return Size(common)
 
 
 @takes_tensors

@@ -203,6 +203,10 @@ WORDS = {
     "batch_sizes can not be empty": lambda t: t.nn.utils.rnn.unpack_sequence(
         t.nn.utils.rnn.PackedSequence(t.ones(0), t.arange(0))
     ),
+    "Attempting to broadcast a dimension with negative length!": lambda t: t.broadcast_shapes(-1),
+    "dimension of length 4 at -1! Mismatching argument at index 1 had (4,); but expected shape should be broadcastable to [2, 3]": lambda t: (
+        t.broadcast_shapes((2, 3), (4,))
+    ),
     "Lanczos mode requires antialias=True": lambda t: t.nn.functional.interpolate(
         t.ones(1, 1, 2, 2), 4, mode="lanczos"
     ),
