@@ -9,6 +9,7 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from minigrad.core import dtypes, limits
+from minigrad.core.devices import device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad
@@ -39,6 +40,9 @@ class autocast(ContextDecorator):
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        device(device_type)  # raises an error for a name that is none
         if enabled and device_type == "cpu":
             raise NotImplementedError(
                 'autocast("cpu") computes in bfloat16, which NumPy does not have. To fix it, remove autocast, '

@@ -189,7 +189,10 @@ def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool) -> dtype
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
     dtype = dtypes.common_dtype(with_axes, without, numbers)
-    if op.result == "strict" and len({*with_axes, *without}) > 1 and not beside_an_array:
+    # lerp converts a weight that is a number.
+    alike = typed[:2] if op.name == "lerp" and not getattr(typed[2], "ndim", 0) else typed
+    kinds = {a.array.dtype for a in alike if isinstance(a, make.Tensor)}
+    if op.result == "strict" and len(kinds) > 1 and not beside_an_array:
         names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
         raise DtypeError(
             f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtypes.of_array(dtype)})."

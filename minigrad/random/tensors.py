@@ -222,14 +222,16 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     >>> binomial(minigrad.tensor([2.0, 5.0]), minigrad.tensor(1.0))
     tensor([2., 5.])
     """
-    if count.dtype.kind != "f":
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for count, got: {dtypes.torch_name(count.dtype)}"
-        )
+    names = [dtypes.torch_name(x.dtype) for x in (count, prob)]
+    for what, x, name in zip(("count", "prob"), (count, prob), names, strict=True):
+        if x.dtype.kind != "f":
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {what}, got: {name}"
+            )
     if count.dtype != prob.dtype:
-        raise ValueError(
-            f"count and prob must have one dtype, but are {count.dtype} and {prob.dtype}. "
-            f"To fix it, convert one: prob.to({count.dtype})."
+        raise RuntimeError(
+            f"Found dtype {names[1]} but expected {names[0]}: count and prob must have one dtype. "
+            f"To fix it, write prob.to({count.dtype})."
         )
     shape = broadcast("binomial", count.shape, prob.shape)
     n, p = (np.broadcast_to(t.array, shape) for t in (count, prob))

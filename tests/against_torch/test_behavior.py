@@ -749,6 +749,15 @@ def histograms_of_entries_at_edges(t):
 
 
 @program
+def a_weight_of_another_dtype_in_lerp(t):
+    x, y, w = leaf(t, 2), t.ones(2, dtype=t.float64), t.tensor(0.25, requires_grad=True)
+    z = x.double().lerp(y, w)
+    z.sum().backward()
+    ints = t.lerp(t.zeros(2), t.ones(2), t.tensor(1))
+    return [z, x.grad, w.grad, ints, t.zeros(2).lerp_(t.ones(2), t.tensor(0.5, dtype=t.float64))]
+
+
+@program
 def an_instance_norm_with_statistics_of_another_dtype(t):
     layer = t.nn.InstanceNorm1d(2, track_running_stats=True)
     x = t.arange(8.0, dtype=t.float64).reshape(2, 2, 2)

@@ -207,6 +207,15 @@ WORDS = {
     "dimension of length 4 at -1! Mismatching argument at index 1 had (4,); but expected shape should be broadcastable to [2, 3]": lambda t: (
         t.broadcast_shapes((2, 3), (4,))
     ),
+    "binomial only supports floating-point dtypes for prob, got: Long": lambda t: t.binomial(
+        t.ones(2), t.arange(2)
+    ),
+    "Found dtype Double but expected Float": lambda t: t.binomial(t.ones(2), t.ones(2).double()),
+    "expected dtype double for `weight` but got dtype float": lambda t: t.lerp(
+        t.ones(2).double(), t.ones(2).double(), t.ones(1)
+    ),
+    "device type at start of device string: gpu": lambda t: t.autocast("gpu", enabled=False),
+    "Expected `device_type` of type `str`": lambda t: t.autocast(3),
     "Lanczos mode requires antialias=True": lambda t: t.nn.functional.interpolate(
         t.ones(1, 1, 2, 2), 4, mode="lanczos"
     ),
