@@ -28,10 +28,12 @@ __path__: list[str] = []  # `import minigrad.nn.attention.flex_attention` finds 
 class SDPBackend(enum.Enum):
     """PyTorch's implementations of attention. Here there is only one, MATH."""
 
+    ERROR = -1
     MATH = 0
     FLASH_ATTENTION = 1
     EFFICIENT_ATTENTION = 2
     CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
 
 
 @contextmanager

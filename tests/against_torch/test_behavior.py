@@ -749,6 +749,15 @@ def histograms_of_entries_at_edges(t):
 
 
 @program
+def attention_of_large_halves_and_of_no_features(t):
+    attend, x = t.nn.functional.scaled_dot_product_attention, t.full((2, 80), 256.0).half()
+    empty, y = t.ones(2, 0), t.arange(6.0).reshape(2, 3)
+    return [attend(x, x, y.half(), mask) for mask in (None, y[:, :2].half())] + [
+        attend(empty, empty, y)
+    ]
+
+
+@program
 def a_weight_of_another_dtype_in_lerp(t):
     x, y, w = leaf(t, 2), t.ones(2, dtype=t.float64), t.tensor(0.25, requires_grad=True)
     z = x.double().lerp(y, w)

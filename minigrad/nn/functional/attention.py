@@ -50,28 +50,43 @@ def scaled_dot_product_attention(
 
     Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.1.
     """
+    _check_axes(query, key, value)
+    if all(x.dtype == np.float16 for x in (query, key, value)):  # the scores may be larger
+        if attn_mask is not None and attn_mask.dtype == np.float16:
+            attn_mask = attn_mask.float()
+        q, k, v = query.float(), key.float(), value.float()
+        z = scaled_dot_product_attention(
+            q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa
+        )
+        return z.to(query.dtype)
+    if enable_gqa:
+        times = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+    scores = query @ key.mT * (1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale)
+    if is_causal:
+        may_join = query.ndim == 4 and not dropout_p  # as in PyTorch
+        attn_mask = _with_earlier_keys(attn_mask, scores.shape[-2:], may_join)
+    return dropout(_masked_weights(scores, attn_mask), dropout_p) @ value
+
+
+def _check_axes(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise an error for a vector."""
     if query.ndim < 2 or key.ndim < 2 or value.ndim < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if enable_gqa:
-        times = query.shape[-3] // key.shape[-3]
-        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
-    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    if is_causal:
-        if attn_mask is not None and (query.ndim != 4 or dropout_p):  # else PyTorch joins the two
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-            )
-        attn_mask = _with_earlier_keys(attn_mask, wrap(np.tri(*scores.shape[-2:], dtype=bool)))
-    return dropout(_masked_weights(scores, attn_mask), dropout_p) @ value
 
 
-def _with_earlier_keys(mask: Tensor | None, earlier: Tensor) -> Tensor:
+def _with_earlier_keys(mask: Tensor | None, sizes: Sequence[int], may_join: bool) -> Tensor:
     """The mask, which also leaves out the keys that are not earlier."""
+    earlier = wrap(np.tri(*sizes, dtype=bool))
     if mask is None:
         return earlier
+    if not may_join:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
     return mask & earlier if mask.dtype.kind == "b" else mask.masked_fill(~earlier, -math.inf)
 
 
