@@ -76,10 +76,12 @@ class Size(tuple[int, ...], metaclass=TopLevel):
     def __add__(self, other: Any) -> Any:  # Size for a tuple
         if isinstance(other, tuple):
             return Size(tuple.__add__(self, other))
-        added = other.__radd__(self) if hasattr(other, "__radd__") else NotImplemented
-        if added is not NotImplemented:
-            return added
-        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        added = getattr(other, "__radd__", lambda _: NotImplemented)(self)
+        if added is NotImplemented:
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
+            )
+        return added
 
     def __radd__(self, other: tuple[Any, ...]) -> "Size":
         return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented

@@ -220,7 +220,7 @@ def _check_image(name: str, input: Tensor) -> None:
         )
 
 
-def _check_factor(message: str, factor: int) -> None:
+def _positive(message: str, factor: int) -> None:
     """Raise an error with this message unless the factor is positive."""
     if factor <= 0:
         raise RuntimeError(f"{message}{factor}")
@@ -238,7 +238,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     _check_image("pixel_shuffle", input)
     *rest, c, h, w = input.shape
-    _check_factor("pixel_shuffle expects a positive upscale_factor, but got ", r)
+    _positive("pixel_shuffle expects a positive upscale_factor, but got ", r)
     if r * r >= 2**63:
         raise ValueError(
             f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
@@ -263,7 +263,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     _check_image("pixel_unshuffle", input)
     *rest, c, h, w = input.shape
-    _check_factor("pixel_unshuffle expects a positive downscale_factor, but got ", r)
+    _positive("pixel_unshuffle expects a positive downscale_factor, but got ", r)
     for name, n in (("height", h), ("width", w)):
         if n % r:
             raise RuntimeError(
@@ -282,14 +282,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
-        )
+    _check_image("channel_shuffle", input)
     n, c, *rest = input.shape
-    _check_factor(
-        "Number of groups to divide channels in must be positive. Value of groups:", groups
-    )
+    _positive("Number of groups to divide channels in must be positive. Value of groups:", groups)
     if c % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
