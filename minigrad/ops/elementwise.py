@@ -118,9 +118,25 @@ def into(out, z):
     return out
 
 
-def in_single(op, x, out, **settings):
-    """The result of an op for x in half precision, computed in single precision, where exp(x) overflows later."""
-    return into(out, op.forward(x.astype(np.float32), **settings).astype(x.dtype))
+def in_single(op, out, *xs, **settings):
+    """The result of an op in half precision, computed in single precision, where what is in between overflows later."""
+    return into(out, op.forward(*[x.astype(np.float32) for x in xs], **settings).astype(xs[0].dtype))
+
+
+def single_for_halves(*ops):
+    """Let these ops compute in single precision if their operands are in half precision."""
+
+    def wider(forward):
+        def computed(x, *others, **settings):
+            if x.dtype.char != "e":
+                return forward(x, *others, **settings)
+            out, xs = settings.pop("out", None), [v.astype(np.float32) for v in (x, *others)]
+            return into(out, forward(*xs, **settings).astype(x.dtype))
+
+        return computed
+
+    for op in ops:
+        op.forward = wider(op.forward)
 
 
 def copied(x, out):
@@ -368,7 +384,7 @@ def sigmoid(x, *, out=None):
     tensor([0.5000, 0.8808])
     """
     if x.dtype.char == "e":
-        return in_single(sigmoid, x, out)
+        return in_single(sigmoid, out, x)
     z = np.negative(x, out=out)
     z = np.exp(z, out=z if z.ndim else out)
     z += ONE[x.dtype]

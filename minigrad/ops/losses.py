@@ -9,7 +9,7 @@ import numpy as np
 
 from minigrad.core.op import Rule, elementwise, general, linear
 from minigrad.core.shapes import add_up, repeat_to
-from minigrad.ops.elementwise import into, sigmoid, summed
+from minigrad.ops.elementwise import into, sigmoid, single_for_halves, summed
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
 from minigrad.ops.neural import hardtanh, logsigmoid
 from minigrad.ops.reductions import mean
@@ -248,3 +248,5 @@ def _logits_dy(g, x, y, reduction):
 
 
 set_rules(binary_cross_entropy_with_logits, _logits_dx, _logits_dy)
+
+single_for_halves(softmax, huber_loss)

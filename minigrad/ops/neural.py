@@ -13,7 +13,16 @@ import numpy as np
 from minigrad.core.op import elementwise, general, linear
 from minigrad.core.shapes import add_up
 from minigrad.core.sparse import RowSparse
-from minigrad.ops.elementwise import HALF, ZERO, in_single, into, keep, sigmoid, summed
+from minigrad.ops.elementwise import (
+    HALF,
+    ZERO,
+    in_single,
+    into,
+    keep,
+    sigmoid,
+    single_for_halves,
+    summed,
+)
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 
@@ -53,7 +62,7 @@ def silu(x, *, out=None):
     z is x * sigmoid(x), also known as swish.
     """
     if x.dtype.char == "e":
-        return in_single(silu, x, out)
+        return in_single(silu, out, x)
     return into(out, x * sigmoid.forward(x))
 
 
@@ -121,7 +130,7 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     Where beta * x > threshold, z is x.
     """
     if x.dtype.char == "e":
-        return in_single(softplus, x, out, beta=beta, threshold=threshold)
+        return in_single(softplus, out, x, beta=beta, threshold=threshold)
     y = x if beta == 1 else x * x.dtype.type(beta)
     bound = np.array(threshold, x.dtype)
     z = np.log1p(np.exp(np.minimum(y, bound)))
@@ -257,6 +266,9 @@ prelu_kernel.vjp(x=lambda g, x, w: np.where(x > 0, g, g * w),
 hardshrink.piecewise = {"x": "HardshrinkBackwardBackward0"}
 softshrink.piecewise = {"x": "SoftshrinkBackwardBackward0"}
 prelu_kernel.piecewise = {"x": "PreluKernelBackwardBackward0"}
+
+
+single_for_halves(elu, gelu, glu, hardsigmoid, hardswish, logsigmoid, mish)
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding

@@ -15,7 +15,7 @@ import numpy as np
 
 from minigrad.core.op import general, linear
 from minigrad.core.shapes import product, repeat_to, sum_to, transposed
-from minigrad.ops.elementwise import keep
+from minigrad.ops.elementwise import in_single, keep
 from minigrad.ops.indexing import own_places, put_zeros
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -123,6 +123,8 @@ def addmm(b, x, y, *, beta=1, alpha=1, out=None):
 
     b is broadcast. In a linear layer it is the bias, the same row for all examples.
     """
+    if alpha != 1 and x.dtype.char == "e":
+        return in_single(addmm, out, b, x, y, beta=beta, alpha=alpha)
     z = matmul.forward(x, y, out=None if out is b else out)
     if alpha != 1:
         z *= alpha

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise
-from minigrad.ops.elementwise import FEW, Number, into, keep
+from minigrad.ops.elementwise import FEW, Number, in_single, into, keep, single_for_halves
 
 LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
 
@@ -423,6 +423,8 @@ def lerp(x, y, w, *, out=None):
     Linear interpolation from x (w = 0) to y (w = 1). It is exact at both ends, because for
     abs(w) >= 1/2 it is computed from y.
     """
+    if x.dtype.char == "e":
+        return in_single(lerp, out, x, y, w)
     d = y - x
     if w.ndim:
         z = np.where(np.abs(w) < 0.5, x + w * d, y - d * (1 - w))
@@ -439,6 +441,8 @@ lerp.vjp(x=lambda g, w: g * (1 - w),
 @elementwise()
 def addcmul(x, a, b, *, value=1, out=None):
     """z = x + value * a * b        dz/dx = 1        dz/da = value * b        dz/db = value * a"""
+    if x.dtype.char == "e":
+        return in_single(addcmul, out, x, a, b, value=value)
     return np.add(x, a * b if value == 1 else value * a * b, out=out)
 
 
@@ -450,12 +454,17 @@ addcmul.vjp(x=lambda g: g,
 @elementwise()
 def addcdiv(x, a, b, *, value=1, out=None):
     """z = x + value * a / b        dz/dx = 1        dz/da = value / b        dz/db = -value * a / b**2"""
+    if x.dtype.char == "e":
+        return in_single(addcdiv, out, x, a, b, value=value)
     return np.add(x, a / b if value == 1 else value * a / b, out=out)
 
 
 addcdiv.vjp(x=lambda g: g,
             a=lambda g, b, value: g * value / b,
             b=lambda g, a, b, value: -g * value * (a / b / b))
+
+
+single_for_halves(rsqrt, sinc)
 
 
 # ------------------------------------------------------------------- the error function

@@ -8,6 +8,7 @@ gradient, and the gradient it passes back is zeros.
 import numpy as np
 
 from minigrad.core.op import constant, elementwise
+from minigrad.ops.elementwise import in_single
 
 # ------------------------------------------------------------------------------- rounding
 
@@ -50,6 +51,8 @@ def round(x, *, decimals=0, out=None):
     """z = x rounded to this many decimals, with halves rounded to even        dz/dx = 0"""
     if x.dtype.kind in "iu":
         return np.positive(x, out=out)
+    if decimals and x.dtype.char == "e":
+        return in_single(round, out, x, decimals=decimals)
     return np.round(x, decimals, out=out) if decimals else np.rint(x, out=out)
 
 

@@ -758,6 +758,26 @@ def attention_of_large_halves_and_of_no_features(t):
 
 
 @program
+def functions_of_half_precision(t):
+    """PyTorch computes them in single precision, and rounds once."""
+    F, x, y = t.nn.functional, t.arange(-40, 40).half() / 8, t.arange(1, 81).half() / 7
+    found = [
+        f(x)
+        for f in (F.elu, F.mish, F.selu, F.hardswish, F.hardsigmoid, F.logsigmoid, F.glu, t.sinc)
+    ]
+    found += [
+        x.softmax(0),
+        y[:64].rsqrt(),
+        F.gelu(x[20:]),
+        F.huber_loss(x, y, reduction="none"),
+        x.lerp(y, y),
+        y.round(decimals=2),
+    ]
+    found += [x.addcmul(x, y, value=0.3), x.addcdiv(x, y, value=-1e-3), (y * 600).round(decimals=1)]
+    return [*found, t.addmm(x[:2], x.reshape(2, 40), y.reshape(40, 2) * 90, alpha=1e-2)]
+
+
+@program
 def a_weight_of_another_dtype_in_lerp(t):
     x, y, w = leaf(t, 2), t.ones(2, dtype=t.float64), t.tensor(0.25, requires_grad=True)
     z = x.double().lerp(y, w)
