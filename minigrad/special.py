@@ -7,6 +7,7 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.arguments import takes_out
+from minigrad.methods.functions import where
 from minigrad.methods.methods_as_functions import (
     digamma,
     erf,
@@ -118,5 +119,5 @@ def xlog1py(input: Any, other: Any) -> Tensor:
     >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-    # 1.0, because a small integer, plus 1, could overflow
-    return named(xlogy(input, other + 1.0), "SpecialXlog1PyBackward0")
+    infinite = (input == 0) & ((other <= -1) | (other == math.inf))
+    return named(input * where(infinite, 0, other).log1p(), "SpecialXlog1PyBackward0")

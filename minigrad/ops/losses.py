@@ -149,11 +149,11 @@ def each(g, d, reduction):
 @general(result="float", refuses="biuc")
 def mse_loss(x, y, *, reduction="mean"):
     """z = mean of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
-    if x.dtype == np.float16:  # the sum of the squares may overflow
-        return mse_loss.forward(x.astype(np.float32), y.astype(np.float32), reduction=reduction).astype(np.float16)
     d = x - y
     if reduction == "none":
         return d * d
+    if x.dtype == np.float16:  # their sum may overflow
+        return reduced(d * d, reduction)
     d = d.reshape(-1)
     z = np.dot(d, d)
     return z / z.dtype.type(d.size) if reduction == "mean" else z

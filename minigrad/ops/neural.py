@@ -16,7 +16,6 @@ from minigrad.core.sparse import RowSparse
 from minigrad.ops.elementwise import (
     HALF,
     ZERO,
-    in_single,
     into,
     keep,
     sigmoid,
@@ -61,8 +60,6 @@ def silu(x, *, out=None):
 
     z is x * sigmoid(x), also known as swish.
     """
-    if x.dtype.char == "e":
-        return in_single(silu, out, x)
     return into(out, x * sigmoid.forward(x))
 
 
@@ -129,8 +126,6 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 
     Where beta * x > threshold, z is x.
     """
-    if x.dtype.char == "e":
-        return in_single(softplus, out, x, beta=beta, threshold=threshold)
     y = x if beta == 1 else x * x.dtype.type(beta)
     bound = np.array(threshold, x.dtype)
     z = np.log1p(np.exp(np.minimum(y, bound)))
@@ -268,7 +263,7 @@ softshrink.piecewise = {"x": "SoftshrinkBackwardBackward0"}
 prelu_kernel.piecewise = {"x": "PreluKernelBackwardBackward0"}
 
 
-single_for_halves(elu, gelu, glu, hardsigmoid, hardswish, logsigmoid, mish)
+single_for_halves(elu, gelu, glu, hardsigmoid, hardswish, logsigmoid, mish, silu, softplus)
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding
@@ -279,10 +274,8 @@ def standardize(x, *, axis, eps):
     """z = (x - mean) / sqrt(var + eps) over axis        dL/dx = (g - mean of g - z * mean of g * z) / sqrt(var + eps)
 
     Batch, layer and group normalization use it, with different axes. Small differences from the
-    mean are divided by small numbers, so float16 is not accurate enough.
+    mean are divided by small numbers, so float16 is not accurate enough (single_for_halves, below).
     """
-    if x.dtype == np.float16:
-        return standardize.forward(x.astype(np.float32), axis=axis, eps=eps).astype(np.float16)
     n = np.array(max(1, math.prod([x.shape[i] for i in axis])), x.dtype)
     d = x - add_up(x, axis, True) / n
     d /= np.sqrt(add_up(d * d, axis, True) / n + np.array(eps, x.dtype))
@@ -297,6 +290,7 @@ def _standardize_dx(g, x, x_shape, axis, eps):
     return (g - summed(g, axis) / n - d * slope) / np.sqrt(variance)
 
 
+single_for_halves(standardize)
 standardize.vjp(x=_standardize_dx)
 standardize.jvp(lambda x_dot, x, x_shape, axis, eps: _standardize_dx(x_dot, x, x_shape, axis, eps))
 

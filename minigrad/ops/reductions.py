@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.dtypes import float16
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import add_up, normalize_axes, repeat_to, restore_axes
-from minigrad.ops.elementwise import into, keep, sign, summed
+from minigrad.ops.elementwise import into, keep, sign, single_for_halves, summed
 from minigrad.ops.indexing import along, flat_along, gather, or_zero, scatter_add
 
 
@@ -224,8 +224,6 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     Computed in two passes, first the mean and then the squares. The formula with the mean of
     the squares loses all its digits if the mean is large.
     """
-    if x.dtype == float16:  # sums and squares may overflow
-        return var.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     apart = x - add_up(x, axis, True) / x.dtype.type(number_reduced(x.shape, axis))
     squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
     total = add_up(squares, axis, keepdims)
@@ -253,8 +251,6 @@ def std(x, *, axis=None, correction=1, keepdims=False):
 
     If all entries are equal, the derivative is undefined, and it is 0 here.
     """
-    if x.dtype == float16:
-        return std.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
@@ -292,8 +288,6 @@ def linalg_vector_norm(x, *, p=2, axis=None, keepdims=False):
     """
     if x.dtype.kind == "c":
         x = np.abs(x)
-    if x.dtype == float16:  # squares may overflow
-        return linalg_vector_norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
     if p == 2:  # the usual norm, three times as fast
         return np.sqrt(add_up(np.square(x), axis, keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
@@ -457,3 +451,6 @@ def any(x, *, axis=None, keepdims=False, out=None):
 def _uint8_if_x_is(x, z):
     """The result of all and any for uint8 input is uint8, because old programs use uint8 for booleans."""
     return z.astype(x.dtype) if x.dtype == np.uint8 else z
+
+
+single_for_halves(var, std, linalg_vector_norm)  # sums and squares may overflow

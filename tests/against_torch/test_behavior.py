@@ -758,6 +758,14 @@ def attention_of_large_halves_and_of_no_features(t):
 
 
 @program
+def x_log1py_of_small_numbers(t):
+    x, y = leaf(t, 3), t.tensor([1e-9, 1e-3, -0.5], requires_grad=True)
+    z = t.special.xlog1py(x, y)
+    z.sum().backward()
+    return [z, x.grad, y.grad, t.special.xlog1py(t.tensor([0.0, 2.0]), -1.0)]
+
+
+@program
 def functions_of_half_precision(t):
     """PyTorch computes them in single precision, and rounds once."""
     F, x, y = t.nn.functional, t.arange(-40, 40).half() / 8, t.arange(1, 81).half() / 7
@@ -769,6 +777,7 @@ def functions_of_half_precision(t):
         x.softmax(0),
         y[:64].rsqrt(),
         F.gelu(x[20:]),
+        F.mse_loss(x, y),
         F.huber_loss(x, y, reduction="none"),
         x.lerp(y, y),
         y.round(decimals=2),
