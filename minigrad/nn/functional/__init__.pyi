@@ -353,9 +353,10 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     scale_factor    instead of size: the new size divided by the old one
     mode            "nearest", "nearest-exact": the nearest entry;
                     "linear", "bilinear", "trilinear": linear interpolation; "bicubic": cubic interpolation;
+                    "lanczos": a windowed sinc;
                     "area": the mean of the entries that a new entry covers
     align_corners   whether the first and last entries keep their positions
-    antialias       for "bilinear" and "bicubic": take all entries that a new one covers into account
+    antialias       for "bilinear", "bicubic" and "lanczos": take all entries that a new one covers into account
 
     >>> interpolate(minigrad.tensor([[[1.0, 3.0]]]), size=4, mode="linear")
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])"""
