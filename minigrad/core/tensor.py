@@ -259,7 +259,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         dtype = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         array = modes.seen(data.detach()) if isinstance(data, Tensor) else as_array(data, dtype)
         z: Self = self._constant(array.astype(dtype))  # type: ignore[assignment]
-        return z._made(requires_grad)
+        return z._made(requires_grad) if requires_grad else z
 
     @property
     def output_nr(self) -> int:
@@ -321,13 +321,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         return self
 
     def _made(self, requires_grad: bool) -> Self:
-        """This new tensor, as a leaf that requires a gradient, if so."""
-        if requires_grad and not dtypes.is_floating(self.dtype):
+        """This new tensor, as a leaf that requires a gradient."""
+        if not dtypes.is_floating(self.dtype):
             raise DtypeError(
                 "Only Tensors of floating point and complex dtype can require gradients, but this one is "
                 f"{self.dtype}. To fix it, write the data as floats, like 1.0, or pass a dtype."
             )
-        return self.requires_grad_(requires_grad) if requires_grad else self
+        return self.requires_grad_(requires_grad)
 
     # ------------------------------------------------------------------ the gradient
 

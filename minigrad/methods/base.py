@@ -561,7 +561,7 @@ class Base:
         kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         check_device(device)
         z = self._constant(strided_zeros(shape_of((size,)), tuple(stride), kind))
-        return z._made(requires_grad)
+        return z._made(requires_grad) if requires_grad else z
 
     def new_full(self, size: Sequence[builtins.int], fill_value: complex, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.
@@ -579,7 +579,7 @@ class Base:
         if value != 0 or isinstance(value, builtins.float):  # -0.0 is not the zero that it has
             array.fill(dtypes.exact_number(value, array.dtype))
         z = self._constant(array)
-        return z._made(requires_grad)
+        return z._made(requires_grad) if requires_grad else z
 
 
 # Where first + step * k is computed: PyTorch rounds it once, but twice in half precision.

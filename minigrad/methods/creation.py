@@ -27,7 +27,8 @@ def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: DTypeLike
 
 def finish(array: Array, requires_grad: bool) -> Tensor:
     """A leaf tensor on this array, without a copy."""
-    return wrap(array)._made(requires_grad)
+    z = wrap(array)
+    return z._made(requires_grad) if requires_grad else z
 
 
 def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -60,7 +61,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
         raise TypeError(f"argument 'fill_value' must be Number, not {named_type(value)}")
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
-        return z._made(requires_grad)
+        return z._made(requires_grad) if requires_grad else z
     array = zeros_of(shape, d)
     if value.__class__ is not int or value:
         array.fill(value if value.__class__ is int and value == 1 else dtypes.exact_number(value, d))
@@ -385,7 +386,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
         x = obj.detach() if obj.requires_grad else obj
     elif copy and shares:
         x = wrap(x.array.copy())
-    return x._made(bool(requires_grad))
+    return x._made(requires_grad) if requires_grad else x
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

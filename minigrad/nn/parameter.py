@@ -47,7 +47,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         z: Self = sharing(cls, data)  # all is done here, for classes with other arguments
-        return z._made(requires_grad)
+        return z._made(requires_grad) if requires_grad else z
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         text, derived = super().__repr__(), not type(self).__module__.startswith("minigrad")
