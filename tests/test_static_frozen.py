@@ -2,6 +2,9 @@
 
 import copy
 import functools
+import math
+from collections import defaultdict, deque
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -432,6 +435,96 @@ def _outside():
         functools.partial(lambda s, x: x * s.beta, s),
         lambda value: setattr(s, "beta", value),
     )
+    yield from _in_containers()
+    yield from _in_objects()
+
+
+BETAS = {0.5: T(0.5), 0.25: T(0.25)}
+
+
+def _in_containers():
+    long, grows, one, many, flags = [0.5] * 40, [0.5], {0.5}, np.full(3, 0.5), np.full(3, 0.5)
+    tensors, nested, kept = [T(0.5)], [{"beta": 0.5}], deque([0.5], maxlen=1)
+    defaults = defaultdict(lambda: 0.5)
+    yield "long list", lambda x: x * long[7], lambda value: long.__setitem__(7, value)
+    yield (
+        "list of tensors",
+        lambda x: x * tensors[0],
+        lambda value: tensors.__setitem__(0, BETAS[value]),
+    )
+    yield "nested", lambda x: x * nested[0]["beta"], lambda value: nested[0].update(beta=value)
+    yield "deque", lambda x: x * kept[0], kept.append
+    yield "set", lambda x: x * max(one), lambda value: (one.clear(), one.add(value))
+    yield "array", lambda x: x * many.sum() / 3, lambda value: many.fill(value)
+    yield (
+        "array in a tensor",
+        lambda x: x * minigrad.tensor(flags)[0],
+        lambda value: flags.fill(value),
+    )
+    yield "defaultdict", lambda x: x * defaults["beta"], lambda value: defaults.update(beta=value)
+
+    def set_length(value):
+        grows[:] = [0.25] * int(value * 4)
+
+    yield "list that grows", lambda x: x * sum(grows), set_length
+
+
+class Slotted:
+    __slots__ = ("beta",)
+
+
+class Kept:
+    table, base, shared = {"beta": 0.5}, 0.5, T(0.5)
+
+    def __init__(self):
+        self._beta = 0.5
+
+    @property
+    def beta(self):
+        return self._beta
+
+    @classmethod
+    def of_class(cls):
+        return cls.base
+
+    def __float__(self):
+        return self._beta
+
+
+class Derived(Kept):
+    pass
+
+
+def _default(x, beta=0.5):
+    return x * beta
+
+
+def _in_objects():
+    s, kept, config, layer = Slotted(), Kept(), ModuleType("config"), nn.Linear(1, 1)
+    s.beta = config.beta = 0.5
+    hooked = nn.Identity()
+    hooked.register_forward_hook(lambda module, given, x: x * config.beta)
+    layer.register_buffer("beta", T(0.5))
+    by_name, defaults = {0.5: math.sin, 0.25: math.cos}, {v: (v,) for v in BETAS}
+    act = SimpleNamespace(f=math.sin)
+    set_hidden = lambda value: setattr(kept, "_beta", value)
+    yield "slots", lambda x: x * s.beta, lambda value: setattr(s, "beta", value)
+    yield "property", lambda x: x * kept.beta, set_hidden
+    yield "float()", lambda x: x * float(kept), set_hidden
+    yield "dict of a class", lambda x: x * kept.table["beta"], lambda v: Kept.table.update(beta=v)
+    yield "class method", lambda x: x * Kept.of_class(), lambda value: setattr(Kept, "base", value)
+    yield "base class", lambda x: x * Derived.base, lambda value: setattr(Kept, "base", value)
+    yield (
+        "tensor of a class",
+        lambda x: x * Kept.shared,
+        lambda v: setattr(Kept, "shared", BETAS[v]),
+    )
+    yield "default", lambda x: _default(x), lambda v: setattr(_default, "__defaults__", defaults[v])
+    yield "module", lambda x: x * config.beta, lambda value: setattr(config, "beta", value)
+    yield "hook", lambda x: hooked(x), lambda value: setattr(config, "beta", value)
+    yield "buffer", lambda x: x * layer.beta, lambda value: setattr(layer, "beta", BETAS[value])
+    set_function = lambda value: setattr(act, "f", by_name[value])
+    yield "builtin", lambda x: x * (0.5 if act.f(0.0) == 0 else 0.25), set_function
 
 
 @pytest.mark.parametrize("f, change", [pytest.param(f, g, id=n) for n, f, g in _outside()])
@@ -444,6 +537,86 @@ def test_a_step_is_recorded_again_when_what_it_reads_outside_has_changed(f, chan
         programs.append(*step.programs)
     assert programs[0] is programs[1] is not programs[2] is programs[3] is not programs[4]
     change(0.5)
+
+
+@pytest.mark.parametrize(
+    "f, change",
+    [
+        (lambda x, s: x * getattr(s, "gain", 1.0), lambda s: setattr(s, "gain", 3.0)),
+        (lambda x, s: x * s.table.get("gain", 1.0), lambda s: s.table.update(gain=3.0)),
+        (lambda x, s: x * ("gain" in s.table), lambda s: s.table.update(gain=3.0)),
+        (lambda x, s: x * len(s.several), lambda s: s.several.append(3.0)),
+        (lambda x, s: x * minigrad.tensor(1.0), lambda s: minigrad.set_default_dtype(T([1.0]).double().dtype)),
+        (lambda x, s: T(x.requires_grad + (x * s.w).requires_grad), lambda s: minigrad.set_grad_enabled(False)),
+        (lambda x, s: s.w * x, lambda s: setattr(s.w, "data", minigrad.ones(3))),
+        (lambda x, s: s.w * x, lambda s: setattr(s.w, "data", minigrad.ones(2).double())),
+    ],
+)  # fmt: skip
+def test_what_comes_later_is_noticed(f, change):
+    """An attribute, a key or an entry that was not there; a dtype, a mode, or memory of another shape."""
+    s = Settings()
+    s.w = minigrad.ones(2, requires_grad=True)
+    step, x = static.compile(lambda x: f(x, s)), minigrad.tensor(2.0)
+
+    try:
+        for _ in range(2):
+            eager, compiled = f(x, s), step(x)
+            assert compiled.dtype == eager.dtype and compiled.tolist() == eager.tolist()
+            change(s)
+    finally:
+        minigrad.set_default_dtype(minigrad.float32)
+        minigrad.set_grad_enabled(True)
+
+
+IMAGE = minigrad.arange(32.0).view(2, 1, 4, 4) % 5
+
+
+@pytest.mark.parametrize(
+    "layer, name, value",
+    [
+        (nn.Conv2d(1, 1, 3), "padding", (1, 1)),
+        (nn.MaxPool2d(2), "stride", 1),
+        (nn.Softmax(dim=3), "dim", 2),
+        (nn.GELU(), "approximate", "tanh"),
+        (nn.Upsample(scale_factor=2.0, mode="bilinear"), "align_corners", True),
+        (nn.LayerNorm(4), "eps", 1.0),
+        (nn.BatchNorm2d(1), "running_mean", minigrad.ones(1)),
+    ],
+)
+def test_a_setting_of_a_layer_that_changes_is_noticed(layer, name, value):
+    layer.eval()
+    step = static.compile(lambda x: layer(x))
+
+    before = step(IMAGE)
+    setattr(layer, name, value)
+    after = step(IMAGE)
+
+    assert before.shape != after.shape or not minigrad.equal(before, after)
+    assert_close(after.detach(), layer(IMAGE).detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_parameter_group_that_is_added_after_a_state_was_loaded_is_noticed():
+    found = []
+    for wrap in (lambda f: f, static.compile):
+        a, b = minigrad.ones(2, requires_grad=True), minigrad.ones(2, requires_grad=True)
+        asgd = optim.ASGD([a], lr=0.1)
+
+        def step(a=a, b=b, asgd=asgd):
+            asgd.zero_grad()
+            (a * b).sum().backward()
+            asgd.step()
+
+        run = wrap(step)
+        for change in (
+            lambda asgd=asgd: asgd.load_state_dict(asgd.state_dict()),
+            lambda asgd=asgd, b=b: asgd.add_param_group({"params": [b]}),
+            lambda: None,
+        ):
+            run()
+            change()
+        run()
+        found.append(b.grad.tolist() + b.tolist())
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():

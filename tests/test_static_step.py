@@ -114,16 +114,156 @@ def test_eager_steps_and_compiled_steps_may_alternate():
         assert_close(b.detach(), a.detach(), rtol=1e-5, atol=1e-6)
 
 
-def test_without_an_optimizer_the_gradients_are_left_in_grad():
+def test_without_an_optimizer_the_gradients_are_added_in_grad():
     w = minigrad.tensor([1.0, 2.0], requires_grad=True)
 
     @static.compile
     def step(x):
         (w * x).sum().backward()
 
-    for x in ([3.0, 4.0], [5.0, 6.0]):
+    for x, total in (([3.0, 4.0], [3.0, 4.0]), ([5.0, 6.0], [8.0, 10.0])):
         step(minigrad.tensor(x))
-        assert w.grad.tolist() == x
+        assert w.grad.tolist() == total
+    w.grad = None
+    step(minigrad.tensor([1.0, 2.0]))
+    assert w.grad.tolist() == [1.0, 2.0]
+
+
+def _adds(w, opt, x):
+    (w * w * x).sum().backward()
+
+
+def _steps_before_it_clears(w, opt, x):
+    (w * w * x).sum().backward()
+    opt.step()
+    opt.zero_grad()
+
+
+def _never_clears(w, opt, x):
+    (w * w * x).sum().backward()
+    opt.step()
+
+
+def _clips(w, opt, x):
+    (w * w * x).sum().backward()
+    nn.utils.clip_grad_norm_([w], 1.0)
+
+
+def _clears_by_hand(w, opt, x):
+    if w.grad is not None:
+        w.grad.zero_()
+    (w * w * x).sum().backward()
+
+
+def _clears_to_zeros(w, opt, x):
+    opt.zero_grad(set_to_none=False)
+    (w * w * x).sum().backward()
+
+
+BETWEEN = {
+    "nothing": lambda w, opt, k: None,
+    "each second step": lambda w, opt, k: (opt.step(), opt.zero_grad()) if k % 2 else None,
+    "zeros": lambda w, opt, k: (opt.step(), opt.zero_grad(set_to_none=False)),
+    "another backward": lambda w, opt, k: w.sum().backward(),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+@pytest.mark.parametrize(
+    "f",
+    [_adds, _steps_before_it_clears, _never_clears, _clips, _clears_by_hand, _clears_to_zeros],
+)
+def test_gradients_are_added_as_in_eager_steps(f, between):
+    """A compiled step once replaced what was in .grad, or refused it."""
+    runs = []
+    for wrap in (lambda step: step, static.compile):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        opt = optim.SGD([w], lr=0.1, momentum=0.5)
+        step, seen = wrap(lambda x, w=w, opt=opt: f(w, opt, x)), []
+        for k in range(6):
+            step(minigrad.tensor([1.0, k]))
+            seen.append(w.tolist() + (w.grad.tolist() if w.grad is not None else []))
+            between(w, opt, k)
+        runs.append(seen)
+    for eager, compiled in zip(*runs, strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=1e-5)
+
+
+def test_a_gradient_that_is_a_parameter_is_the_one_before_the_step():
+    a, b = (minigrad.ones(2, requires_grad=True) for _ in range(2))
+    sgd = optim.SGD([b], lr=0.5)
+
+    @static.compile
+    def step():
+        sgd.zero_grad()
+        a.grad = None
+        (a * b).sum().backward()
+        sgd.step()
+
+    for before in (1.0, 0.5):
+        step()
+        assert a.grad.tolist() == [before] * 2
+        kept = a.grad
+    assert b.tolist() == [0.0, 0.0] and kept.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "write", [lambda x: x.mul_(2), lambda x: x[0].zero_(), lambda x: x.data.sub_(1)]
+)
+def test_a_step_that_writes_to_its_argument_changes_the_tensor_of_the_caller(write):
+    step = static.compile(lambda x: (write(x), x + 1)[1])
+    for k in (1.0, 2.0):
+        given, eager = minigrad.full((2,), k), minigrad.full((2,), k)
+        write(eager)
+        assert step(given).tolist() == (eager + 1).tolist() and given.tolist() == eager.tolist()
+
+
+def test_arguments_that_a_program_cannot_follow_are_refused():
+    w, b = minigrad.ones(2, requires_grad=True), minigrad.ones(2)
+    with pytest.raises(ProgramError, match="an argument of the step requires a gradient"):
+        static.compile(lambda w, x: (w * x).sum().backward())(w, b)
+    with pytest.raises(ProgramError, match="shares its memory with another one"):
+        static.compile(lambda x, y: x.mul_(2) + y)(b, b)
+    with pytest.raises(ProgramError, match="shares its memory .* tensor from outside"):
+        static.compile(lambda x: x.mul_(2) + b)(b)
+    with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+        static.compile(lambda x: x.sum().backward())(b)
+
+
+def test_a_model_and_an_optimizer_may_be_arguments():
+    runs = []
+    for wrap in (lambda f: f, static.compile):
+        model = net()
+        model.append(nn.Dropout(0.5))
+        opt, losses = optim.Adam(model.parameters(), lr=0.1), []
+
+        def train(model, opt, x, y):
+            opt.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            opt.step()
+            return loss
+
+        run = wrap(train)
+        for k, (x, y) in enumerate(batches(8)):
+            if k == 3:
+                model.eval()
+            if k == 5:
+                model[0].weight.requires_grad_(False)
+            if k == 6:
+                model = net()
+                opt = optim.SGD(model.parameters(), lr=0.1)
+            losses.append(run(model, opt, x, y).item())
+        runs.append(losses)
+    np.testing.assert_allclose(*runs, rtol=1e-5)
+    with pytest.raises(ProgramError, match="takes tensors, numbers, .* but got object"):
+        static.compile(lambda x, y: x)(minigrad.ones(2), object())
+
+
+def test_a_compiled_function_may_call_another_one():
+    inner = static.compile(lambda x: x * 2)
+    outer = static.compile(lambda x: inner(x) + 1)
+    assert [outer(minigrad.tensor(k)).item() for k in (1.0, 2.0)] == [3.0, 5.0]
 
 
 def test_an_update_by_hand_is_written_down():
@@ -1102,12 +1242,10 @@ def test_a_variable_from_outside_that_a_step_reads_and_replaces_is_refused():
     assert kept(minigrad.zeros(2)).item() == 0
 
 
-def test_inputs_and_results_may_be_nested_and_named():
-    recorded = []
-
+def test_inputs_and_results_may_be_nested_and_named(capsys):
     @static.compile
     def step(batch, *, scale, mask=None):
-        recorded.append(mask)
+        print("recorded")
         x, (y, more) = batch
         z = x * y + more["bias"] * scale
         if mask is not None:
@@ -1126,7 +1264,7 @@ def test_inputs_and_results_may_be_nested_and_named():
     masked = step(batch, scale=1.0, mask={"kept": minigrad.tensor([1.0, 0.0])})
     assert masked["parts"][0].tolist() == [1.5, 0.0]
     assert step(batch, scale=2.0)["sum"].item() == 4
-    assert len(recorded) == 2 and len(step.programs) == 2
+    assert capsys.readouterr().out.split() == ["recorded"] * 2 and len(step.programs) == 2
 
 
 @pytest.mark.parametrize("draw", [lambda: np.random.rand(), lambda: random.random()])

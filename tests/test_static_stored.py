@@ -1,6 +1,7 @@
 """What a compiled step makes and stores outside, in plain Python objects and in modules."""
 
 import copy
+from collections import deque
 from types import SimpleNamespace
 
 import numpy as np
@@ -313,6 +314,68 @@ def test_a_step_that_stores_nothing_is_recorded_once_and_another_one_twice(capsy
             step(minigrad.ones(3))
 
     assert capsys.readouterr().out.split() == ["forgets", "trains", "keeps", "keeps"]
+
+
+def test_lists_and_counts_grow_with_each_call():
+    """As in an eager step; they once only grew when the step was recorded."""
+    runs = []
+    for wrap in (lambda f: f, static.compile):
+        losses, last, log = [], deque(maxlen=2), {"n": 0, "loss": 0.0}
+        agent = SimpleNamespace(calls=0)
+
+        def step(x, losses=losses, last=last, log=log, agent=agent):
+            loss = x.square().sum()
+            losses.append((loss, {"mean": x.mean()}))
+            last.append(loss)
+            log["n"] += len(x)
+            log["loss"] += loss
+            agent.calls += 1
+            return loss
+
+        run = wrap(step)
+        for k in range(5):
+            run(minigrad.full((k % 2 + 2,), float(k)))
+        found = [*(loss.item() for loss, _ in losses), *(m["mean"].item() for _, m in losses)]
+        found += [*(x.item() for x in last), log["n"], float(log["loss"]), agent.calls]
+        runs.append(found)
+    assert runs[0] == pytest.approx(runs[1])
+
+
+@pytest.mark.parametrize("change", [lambda m: setattr(m, "potential", None), lambda m: None])
+def test_a_state_that_is_reset_or_has_another_shape_begins_anew(change):
+    class Resizing(Membrane):
+        def forward(self, x):
+            if self.potential is None or self.potential.shape != x.shape:
+                self.potential = minigrad.zeros_like(x)
+            self.potential = self.potential + x
+            return self.potential.sum()
+
+    for cls in (Membrane, Resizing):
+        sizes = (2, 2, 2, 2, 2) if cls is Membrane else (3, 2, 3, 3, 2, 2)
+        runs = []
+        for wrap in (lambda f: f, static.compile):
+            module = cls(resets=False)
+            run, sums = wrap(module), []
+            for k, size in enumerate(sizes):
+                sums.append(run(minigrad.full((size,), k + 1.0)).item())
+                if k == 2:
+                    change(module)
+            runs.append(sums)
+        assert runs[0] == runs[1]
+
+
+def test_a_refused_step_gives_back_what_it_has_replaced():
+    agent = SimpleNamespace(best=minigrad.ones(()), table={"h": minigrad.zeros(())})
+
+    @static.compile
+    def step(x):
+        agent.best = minigrad.minimum(agent.best, x.sum())
+        agent.table["h"] = x.sum()
+        return x.sum()
+
+    with pytest.raises(ProgramError, match="reads agent.best from outside, and replaces it"):
+        step(minigrad.ones(2))
+    assert agent.best.item() == 1 and agent.table["h"].item() == 0
 
 
 def an_attribute():

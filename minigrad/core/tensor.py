@@ -341,6 +341,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         tensor([2., 4.])
         """
         if isinstance(self.node, AccumulateGrad):
+            if modes.unusual:
+                modes.tell("reads_grad", self.node)
             return self.node.grad
         if isinstance(self.node, Node) and self._kept_grad is None and not self.retains_grad:
             warn_user(GRAD_OF_NON_LEAF)
@@ -369,6 +371,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
                     f"'{self.array.dtype}'. To fix it, write  x.grad = g.to(x.dtype)."
                 )
         if isinstance(self.node, AccumulateGrad):
+            modes.tell("sets_grad", self.node)
             self.node.grad = value
         else:
             self._kept_grad = value

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self, SupportsIndex, TypeVar
 
 import numpy as np
 
-from minigrad.core import dtypes
+from minigrad.core import dtypes, modes
 from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, as_dtype
@@ -226,9 +226,12 @@ def sharing(cls: type[Tensor], data: object) -> Any:
 def clear_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
     """Set the gradients to None or, without set_to_none, to zeros."""
     for p in parameters:
-        if set_to_none and type(p.node) is AccumulateGrad:
-            p.node.grad = None
-            continue
+        if type(p.node) is AccumulateGrad:
+            if modes.unusual:
+                modes.tell("sets_grad", p.node)
+            if set_to_none:
+                p.node.grad = None
+                continue
         grad = p.grad
         if grad is None:
             continue

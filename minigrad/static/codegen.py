@@ -744,10 +744,15 @@ class BufferPlan:
         self.rebind()
         return self.function(*self.program.checked(inputs))
 
-    def rebind(self) -> None:
-        """Write the source again if a captured tensor has other memory now (p.data = ...)."""
-        if not all(map(is_, map(array_of, self.tensors), self.arrays_bound)):
-            self._compile()
+    def rebind(self) -> bool:
+        """Write the source again if a captured tensor has other memory now. False: of another shape or dtype."""
+        if all(map(is_, map(array_of, self.tensors), self.arrays_bound)):
+            return True
+        pairs = zip(map(array_of, self.tensors), self.arrays_bound, strict=True)
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
+            return False
+        self._compile()
+        return True
 
     def __repr__(self) -> str:
         return f"<BufferPlan of {self.program!r}: {self.buffer_bytes} bytes of buffers>"

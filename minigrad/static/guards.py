@@ -2,25 +2,33 @@
 
     x * beta            a global variable, or one of an enclosing function
     x * settings.beta   an attribute, also of a class or a module; an entry of a dict or a list
-    net(x)              a model: its layers and their parameters
+    net(x)              a model: its layers, their settings, parameters, buffers and hooks
 
 `surroundings` finds what the code of a function can reach. A Guard keeps those that the code names, and
 compares them before each run of the program: they must be the same objects, or equal numbers and texts.
+Lists, dicts and objects must have as many entries as before: cfg.get("gain", 1.0), getattr(s, "gain", 1.0).
+
+Left out: the values of lists and arrays with more than 1000 entries, which are taken for data; names that are
+computed, as in getattr(s, key); methods of a class that are replaced; and what library code reads, such as os.environ.
 """
 
 import dis
 import functools
 import inspect
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
+from itertools import chain
 from operator import getitem, is_
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.core.errors import is_ours
+from minigrad.core.hooks import Hooked
+from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
 from minigrad.optim.optimizer import Optimizer
 from minigrad.static.slots import VALUES, Slot
@@ -41,34 +49,41 @@ class OutsideVariable(NamedTuple):
     read: Callable[[Any, Any], Any] = getitem
     entry: bool = False
 
-    def is_read(self, names: set[str]) -> bool:
-        """May the function read it? Of objects and large containers, these are the parts that its code names.
+    def write(self, value: object) -> None:
+        """Give it another value."""
+        if self.read is getitem:
+            self.place[self.key] = value
+        else:
+            setattr(self.place, self.key, value)
+
+    def is_read(self, names: set[str], read: set[int]) -> bool:
+        """May the function read it? Of objects, these are the parts that its code names; of what it reads, the entries.
 
         Layers of ours read their settings, such as the p of Dropout, in code of ours.
+
+        read   the ids of the variables that it may read, of those that come before this one
         """
-        fixed = (Slot, ModuleType, type, BuiltinFunctionType)
-        if self.place is None or isinstance(self.value, fixed):
+        if self.place is None or isinstance(self.value, (Slot, ModuleType)):
             return False
-        if self.key in names or self.key == CONTENT or isinstance(self.value, Module):
+        if self.entry or self.read in (contents_of, length_of):
+            return id(self.place) in read
+        if self.key in names or self.key in UNNAMED_PARTS or isinstance(self.value, Module):
             return True
-        if isinstance(self.place, Module) and _is_ours(type(self.place)):
-            return True
-        return self.entry and len(self.place) <= FEW and isinstance(self.value, PLAIN)
+        return isinstance(self.place, Module) and _is_ours(type(self.place))
 
 
 class Guard:
     """What a recorded function has read outside of itself: its program holds as long as this is the same.
 
-    containers   dicts, which must have as many entries as during recording
-    changed      the name of the first variable that is not the same
+    changed   the name of the first variable that is not the same
     """
 
-    def __init__(
-        self, variables: Sequence[OutsideVariable], containers: Sequence[Sized] = ()
-    ) -> None:
+    def __init__(self, variables: Sequence[OutsideVariable]) -> None:
         self.variables = variables
-        self.containers, self.lengths = containers, list(map(len, containers))
+        counted = [v for v in variables if v.read is length_of]
+        self.sized, self.lengths = [_sized(v.place) for v in counted], [v.value for v in counted]
         found, had = ([v for v in variables if v.read is read] for read in (getitem, getattr))
+        self.copied = [v for v in variables if v.read is contents_of]
         self.places, self.objects = [v.place for v in found], [v.place for v in had]
         self.keys, self.names = [v.key for v in found], [v.key for v in had]
         self.values, self.contents = [v.value for v in found], [v.value for v in had]
@@ -76,15 +91,15 @@ class Guard:
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
-        if list(map(len, self.containers)) != self.lengths:
-            return False
         try:
-            if all(map(is_, map(getitem, self.places, self.keys), self.values)) and (
-                not self.objects
-                or all(map(is_, map(getattr, self.objects, self.names), self.contents))
+            if (
+                list(map(len, self.sized)) == self.lengths
+                and all(map(is_, map(getitem, self.places, self.keys), self.values))
+                and all(map(is_, map(getattr, self.objects, self.names), self.contents))
+                and all(contents_of(v.place) == v.value for v in self.copied)
             ):
                 return True
-            changed = (v for v in self.variables if not _alike(v.read(v.place, v.key), v.value))
+            changed = (v for v in self.variables if not is_alike(v.read(v.place, v.key), v.value))
             self.changed = next((v.name for v in changed), None)
         except (LookupError, AttributeError, ValueError):  # one of them is gone
             return False
@@ -92,12 +107,36 @@ class Guard:
 
 
 CONTENT = "cell_contents"
+UNNAMED_PARTS = (CONTENT, "__defaults__", "__kwdefaults__")  # of functions
 MANY = 1000  # numbers in longer lists are data
-PLAIN = (int, float, complex, str, np.generic, type(None))
-FEW = 16  # the entries of larger containers are data, unless the code names them
+PLAIN = (int, float, complex, str, bytes, frozenset, np.generic, type(None))
+CONTAINERS = (Mapping, list, tuple, deque)
 
 
-def _alike(x: object, y: object) -> bool:
+def contents_of(x: Any, _: object = None) -> bytes | frozenset[Any]:
+    """The entries of an array or a set, to compare them.
+
+    >>> contents_of({1, 2})
+    frozenset({1, 2})
+    """
+    return x.tobytes() if isinstance(x, np.ndarray) else frozenset(x)
+
+
+def length_of(x: Any, _: object = None) -> int:
+    """How many entries or attributes has a container or an object?
+
+    >>> length_of({"beta": 0.5})
+    1
+    """
+    return len(_sized(x))
+
+
+def _sized(x: Any) -> Sized:
+    return x if isinstance(x, CONTAINERS) else vars(x)
+
+
+def is_alike(x: object, y: object) -> bool:
+    """Are they the same object, or equal numbers or texts?"""
     return x is y or (type(x) is type(y) and isinstance(x, PLAIN) and x == y)
 
 
@@ -120,13 +159,17 @@ def _globals_in(code: CodeType) -> set[str]:
     return {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}.union(*inner)
 
 
-def _outside_variables(f: FunctionType) -> Iterator[OutsideVariable]:
-    """The variables outside of a function that its code names."""
+def _outside_variables(f_name: str, f: FunctionType) -> Iterator[OutsideVariable]:
+    """The variables outside of a function that its code names, its defaults and its attributes."""
     for name in _globals_in(f.__code__) & f.__globals__.keys():
         yield OutsideVariable(name, f.__globals__[name], f.__globals__, name)
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         with suppress(ValueError):  # it has no value yet
             yield OutsideVariable(name, cell.cell_contents, cell, CONTENT, getattr)
+    for key in UNNAMED_PARTS[1:]:
+        if getattr(f, key):
+            yield OutsideVariable(f"{f_name}.{key}", getattr(f, key), f, key, getattr)
+    yield from _attributes(f_name, f, vars(f))
 
 
 class Surroundings(NamedTuple):
@@ -141,7 +184,7 @@ class Surroundings(NamedTuple):
 
         An update loads and stores its name once; that of an entry, n["calls"] += 1, loads the key.
         """
-        if v.place is None:
+        if v.place is None or v.read is contents_of:
             return False
         key = v.name if v.key == CONTENT else v.key
         lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
@@ -149,37 +192,48 @@ class Surroundings(NamedTuple):
         loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
         return loads <= (1 if v.entry else stores)
 
-    def guard(self, now: "Surroundings") -> Guard:
-        """A guard for what the function reads, if it is the same now, for modules, and for the state of optimizers."""
+    def guard(
+        self, now: "Surroundings", assigned: Container[tuple[int, str]], growing: Container[int]
+    ) -> Guard:
+        """A guard for what the function reads, if it is the same now, for modules, and for optimizers.
+
+        assigned   ids of modules, and names of attributes that the function has assigned
+        growing    ids of lists to which it has appended
+        """
         values = {v.name: v.value for v in now.variables}
-        read = [v for v in self.variables if v.is_read(self.names)]
-        modules = {id(v.value): v for v in self.variables if isinstance(v.value, Module)}
-        parameters = [
-            OutsideVariable(f"{v.name}.{k}", p, vars(v.value), k)
-            for v in modules.values()
-            for k, p in v.value._parameters.items()
-        ]
-        hooked = [(v.name, v.value, "_call_hooks") for v in modules.values()]
-        hooked += [(v.name, v.value.node, "plan") for v in parameters if v.value is not None]
-        hooks = [
-            OutsideVariable(f"hooks of {name}", getattr(x, key), x, key, getattr)
-            for name, x, key in hooked
-            if x is not None
-        ]
-        containers: list[Sized] = [v.value._registered_kinds for v in modules.values()]
-        containers += [d for v in modules.values() for d in (v.value._call_hooks or {}).values()]
-        containers += [v.value.state for v in self.variables if isinstance(v.value, Optimizer)]
-        same = [v for v in read if _alike(v.value, values.get(v.name))]
-        return Guard(same + parameters + hooks, containers)
+        read: set[int] = set()
+        same = []
+        for v in self.variables:
+            if v.place is None or v.is_read(self.names, read):
+                read.add(id(v.value))
+                is_fixed = v.place is not None and id(v.place) not in growing
+                if is_fixed and is_alike(v.value, values.get(v.name)):
+                    same.append(v)
+        for v in {id(v.value): v for v in self.variables}.values():
+            if isinstance(v.value, Module):
+                tensors = _tensors_of(v.name, v.value)
+                same += [t for t in tensors if (id(v.value), t.key) not in assigned]
+                same += _attributes(v.name, v.value, {"_call_hooks": v.value._call_hooks})
+                same += map(_count, [v.value._registered_kinds, *_hooks_of(v.value)])
+            elif isinstance(v.value, Optimizer):
+                own = {"state": v.value.state, "param_groups": v.value.param_groups}
+                same += _attributes(v.name, v.value, own)
+                params = [group["params"] for group in v.value.param_groups]
+                same += map(_count, [*own.values(), *params])
+        leaves = [v for v in same if isinstance(v.value, Tensor) and v.value.node is not None]
+        for v in leaves:
+            same += _attributes(f"hooks of {v.name}", v.value.node, {"plan": v.value.node.plan})
+        return Guard(same)
 
 
-def surroundings(f: Callable[..., object]) -> Surroundings:
-    """What a function can read outside of itself, at this moment."""
+def surroundings(f: Callable[..., object], arguments: Iterable[object] = ()) -> Surroundings:
+    """What a function can read outside of itself, at this moment, and in arguments that are modules and the like."""
     found: list[OutsideVariable] = []
     names: set[str] = set()
     codes: list[CodeType] = []
     known: set[int] = set()
     todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
+    todo += [OutsideVariable(type(x).__name__, x) for x in arguments]
     methods: list[FunctionType] = []
     while todo:
         found.append(todo.pop())
@@ -197,29 +251,35 @@ def surroundings(f: Callable[..., object]) -> Surroundings:
             called = [
                 m
                 for m in methods
-                if id(m) not in known and (m.__name__ in names or m.__name__ in UNNAMED)
+                if id(m) not in known
+                and (m.__name__ in names or m.__name__ == "forward" or _is_special(m.__name__))
             ]
             todo = [OutsideVariable(m.__qualname__, m) for m in called]
     return Surroundings(found, names, codes)
 
 
-# Methods that are called without their names.
-UNNAMED = frozenset(
-    "forward __call__ __getitem__ __getattr__ __iter__ __len__ __enter__ __exit__".split()
-)
-
-
 def _methods_of(x: object) -> list[FunctionType]:
-    """The methods of an object whose class is not a library's."""
-    if isinstance(x, (FunctionType, ModuleType, type)) or not hasattr(x, "__dict__"):
+    """The methods and properties of an object, or of a class, whose code is not a library's."""
+    if isinstance(x, (FunctionType, ModuleType)) or not hasattr(x, "__dict__"):
         return []
-    found = [m for c in type(x).__mro__ for m in vars(c).values() if isinstance(m, FunctionType)]
+    members = [m for c in _classes_of(x) for m in vars(c).values()]
+    kept = [getattr(m, k) for m in members for k in ("__func__", "fget", "func") if hasattr(m, k)]
+    found = [m for m in members + kept if isinstance(m, FunctionType)]
     return [m for m in found if not is_ours[m.__code__.co_filename]]
+
+
+def _is_special(name: str) -> bool:
+    """Is this a method that is called without its name, as __getitem__ is?"""
+    return name[:2] == "__" and name != "__init__"
+
+
+def _classes_of(x: object) -> tuple[type, ...]:
+    return (x if isinstance(x, type) else type(x)).__mro__
 
 
 def is_value(x: object) -> bool:
     """Is it a number, a text, a flag or a tensor, or does it give something else in each call?"""
-    return isinstance(x, (int, float, str, np.generic, *VALUES)) or advances(x)
+    return isinstance(x, (int, float, str, bytes, frozenset, np.generic, *VALUES)) or advances(x)
 
 
 def advances(x: object) -> bool:
@@ -229,13 +289,8 @@ def advances(x: object) -> bool:
 
 def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     """What a Python object refers to; nothing for tensors, and what is minigrad's or in a library."""
-    if isinstance(x, (dict, list, tuple)):
-        items = x.items() if isinstance(x, dict) else enumerate(x)
-        some = items if len(x) <= MANY else ()
-        return [
-            OutsideVariable(f"{name}[{_as_key(k, n)}]", part, x, k, entry=True)
-            for n, (k, part) in enumerate(some)
-        ]
+    if isinstance(x, (*CONTAINERS, np.ndarray, set)):
+        return _entries_of(name, x)
     if isinstance(x, MethodType):
         return [
             OutsideVariable(name.rpartition(".")[0] or name, x.__self__),
@@ -244,16 +299,21 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, functools.partial):
         return [OutsideVariable(name, part) for part in (x.func, x.args, x.keywords)]
     if isinstance(x, FunctionType):
-        return () if is_ours[x.__code__.co_filename] else _outside_variables(x)
-    if isinstance(x, (np.ndarray, ModuleType)) or not hasattr(x, "__dict__"):
-        return ()
+        return () if is_ours[x.__code__.co_filename] else _outside_variables(name, x)
+    if isinstance(x, ModuleType):
+        is_users = x.__spec__ is None or not is_ours[x.__spec__.origin or "<frozen"]
+        return _attributes(name, x, vars(x)) if is_users else ()
+    slots = [k for c in _classes_of(x) for k in vars(c).get("__slots__", ()) if hasattr(x, k)]
+    if not hasattr(x, "__dict__"):
+        return _attributes(name, x, {k: getattr(x, k) for k in slots})
     ours = _is_ours(x if isinstance(x, type) else type(x))
-    if isinstance(x, type):
-        return () if ours else _attributes(name, x, _plain_ones(x))
-    own = _attributes(name, x, vars(x))
+    own = [] if isinstance(x, type) else _attributes(name, x, vars(x))
     if isinstance(x, Module):
         children = [OutsideVariable(f"{name}.{k}", m, vars(x), k) for k, m in x._modules.items()]
-        own = [v for v in own if _is_setting(v, ours)] + children
+        hooks = [
+            OutsideVariable(f"hooks of {name}", hook) for d in _hooks_of(x) for hook in d.values()
+        ]
+        own = [v for v in own if _is_setting(v)] + children + hooks
     elif isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
         groups = enumerate(x.param_groups)
         settings = [
@@ -263,10 +323,31 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     elif ours:
         return ()
     of_classes: dict[str, object] = {}
-    for c in reversed(type(x).__mro__):  # a class overrides its bases
-        of_classes |= {} if _is_ours(c) else _plain_ones(c)
-    inherited = {k: value for k, value in of_classes.items() if k not in vars(x)}
-    return own + _attributes(name, x, inherited)
+    for c in reversed(_classes_of(x)):  # a class overrides its bases
+        of_classes |= {} if _is_ours(c) else _data_in(c)
+    inherited = {
+        k: value for k, value in of_classes.items() if isinstance(x, type) or k not in vars(x)
+    }
+    counts = [] if ours or isinstance(x, type) else [_count(x, name)]
+    return own + _attributes(name, x, inherited) + counts
+
+
+def _entries_of(name: str, x: Any) -> list[OutsideVariable]:
+    """The entries of a list, tuple, dict, set or array, unless it is a large one, and their number."""
+    if isinstance(x, (np.ndarray, set)):
+        few = (len(x) if isinstance(x, set) else x.size) <= MANY
+        return [OutsideVariable(f"what is in {name}", contents_of(x), x, None, contents_of)] * few
+    items = x.items() if isinstance(x, Mapping) else enumerate(x)
+    entries = [
+        OutsideVariable(f"{name}[{_as_key(k, n)}]", part, x, k, entry=True)
+        for n, (k, part) in enumerate(items if len(x) <= MANY else ())
+    ]
+    return [*entries, *_attributes(name, x, getattr(x, "__dict__", {})), _count(x, name)]
+
+
+def _count(x: object, name: str = "") -> OutsideVariable:
+    """The number of entries of a container, or of attributes of an object: one that is added may be read then."""
+    return OutsideVariable(f"len({name})", length_of(x), x, None, length_of)
 
 
 def _as_key(k: object, n: int) -> str:
@@ -278,10 +359,12 @@ def _attributes(name: str, x: object, values: Mapping[str, object]) -> list[Outs
     return [OutsideVariable(f"{name}.{k}", value, x, k, getattr) for k, value in values.items()]
 
 
-def _plain_ones(cls: type) -> dict[str, object]:
-    """The numbers and texts in a class, which its objects have as well, until they get their own."""
+def _data_in(cls: type) -> dict[str, object]:
+    """What a class holds but methods, and what its objects have as well, until they get their own."""
     return {
-        k: value for k, value in vars(cls).items() if k[:2] != "__" and isinstance(value, PLAIN)
+        k: value
+        for k, value in vars(cls).items()
+        if k[:2] != "__" and not hasattr(value, "__get__")
     }
 
 
@@ -289,9 +372,25 @@ def _is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "minigrad"
 
 
-def _is_setting(attribute: OutsideVariable, ours: bool) -> bool:
-    """May this attribute of a module change? (The recorder knows tensors.) Of our modules, p, eps and the like may."""
+def _is_setting(attribute: OutsideVariable) -> bool:
+    """May this attribute of a module change? (For tensors, see _tensors_of.) Of ours, p and the like may."""
     name, value = attribute.key, attribute.value
-    if ours:
-        return isinstance(value, float)
-    return name[0] != "_" and name != "training" and not isinstance(value, VALUES)
+    is_fixed = name == "training" or name.startswith(("_", "in_", "out_", "num_features"))
+    return not is_fixed and not isinstance(value, (*VALUES, Module))
+
+
+def _tensors_of(name: str, x: Module) -> list[OutsideVariable]:
+    """The parameters, buffers and other tensors of a module, without those of its submodules."""
+    own, kinds = vars(x), x._registered_kinds
+    tensors = {k: t for k, t in own.items() if k in kinds or isinstance(t, Tensor)}
+    some = {k: t for k, t in tensors.items() if not isinstance(t, (Slot, Module))}
+    return [OutsideVariable(f"{name}.{k}", t, own, k) for k, t in some.items()]
+
+
+def _hooks_of(x: Module) -> list[dict[int, Any]]:
+    """The hooks of a module and of its parameters, by kind."""
+    plans = [p.node.plan for p in x._parameters.values() if p is not None and p.node is not None]
+    of_parameters = [
+        (h.on_result, h.before, h.after, h.finally_) for h in plans if isinstance(h, Hooked)
+    ]
+    return [*(x._call_hooks or {}).values(), *chain.from_iterable(of_parameters)]

@@ -257,7 +257,7 @@ def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
     """A setting with f applied to each part; tuples (also named ones), lists and dicts are kept."""
     if isinstance(setting, dict):
         return {key: mapped(part, f) for key, part in setting.items()}
-    if hasattr(setting, "_fields") and not isinstance(setting, Ref):
+    if isinstance(setting, tuple) and hasattr(setting, "_fields") and type(setting) is not Ref:
         return type(setting)(*[mapped(part, f) for part in setting])
     if type(setting) in (tuple, list):
         return type(setting)([mapped(part, f) for part in setting])

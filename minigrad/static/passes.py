@@ -30,7 +30,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.shapes import Array, Shape
-from minigrad.static.ir import AnyOp, Instruction, Program, Ref, SpecialOp, Value
+from minigrad.static.ir import AnyOp, Instruction, Program, Ref, SpecialOp, Value, refs_in
 
 FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
 
@@ -38,7 +38,8 @@ FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but compute
 class Rewriter:
     """A program that is being rewritten, line by line.
 
-    made   number -> the line that makes it
+    made      number -> the line that makes it
+    written   values in memory that the program overwrites
     """
 
     def __init__(self, program: Program) -> None:
@@ -46,6 +47,14 @@ class Rewriter:
         self.values, self.examples = list(program.values), dict(program.examples)
         self.lines: list[Instruction] = []
         self.made: dict[int, Instruction] = {}
+        self.written: set[int] = set()
+        for line in program.instructions:
+            if line.kept:
+                self.written |= {line.result, *refs_in(line.settings)}
+                self.written |= set() if line.over is None else {line.over}
+        for line in program.instructions:
+            if line.op.view and line.operands[0] in self.written:
+                self.written.add(line.result)
 
     def program(self) -> Program:
         """The lines so far as a Program, with the inputs and outputs of the original."""
@@ -125,7 +134,8 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
     if line.op is ops.mul:
         for x, y in (line.operands, line.operands[::-1]):
             a = text.constant(y)
-            if a is not None and text.values[x][1:3] == z[1:3] and (a == 1).all():
+            alike = text.values[x][1:3] == z[1:3] and x not in text.written
+            if a is not None and alike and (a == 1).all():
                 return x
     elif line.op in TRANSPOSES:
         before = text.made.get(line.operands[0])

@@ -16,12 +16,23 @@ matter: see guards.py.
 
 import random
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from operator import is_
+from typing import Any
 
 import numpy as np
 
 from minigrad.core.shapes import Array
-from minigrad.static.guards import OutsideVariable, advances, is_value, surroundings
+from minigrad.static.guards import (
+    OutsideVariable,
+    advances,
+    is_alike,
+    is_value,
+    length_of,
+    surroundings,
+)
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot, as_stored
 from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
@@ -33,27 +44,45 @@ class PythonState:
     guard     after check(): what the function reads and has not changed
     changed   after check(): a number outside of the function that is new or has changed, or an iterator or
               random generator that it may advance; None if there is none
+    counted   after check(): numbers that are only added to, as in  calls += 1,  and what is added
     is_used   after check(): is this number read for more than its own update, as in  if n % 10 == 0?
     """
 
-    def __init__(self, f: Callable[..., object]) -> None:
-        self.f = f
-        self.around = surroundings(f)
+    def __init__(self, f: Callable[..., object], arguments: Sequence[object] = ()) -> None:
+        self.f, self.arguments = f, arguments
+        self.around = surroundings(f, arguments)
         self.before, self.generators = _values_of(self.around.variables), _generators()
+        boxes = {
+            id(v.value): v.value
+            for v in self.around.variables
+            if isinstance(v.value, (list, deque))
+        }
+        self.boxes = [(box, [*box]) for box in boxes.values()]
+        self.growing: set[int] = set()  # ids of the lists to which the function has appended
+        self.rereads = False  # does the function read tensors in a list to which it appends?
         self.changed: str | None = None
         self.is_used = False
+        self.counted: dict[str, tuple[OutsideVariable, float]] = {}
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        now = surroundings(self.f)  # not kept: it would keep alive what the function has stored
+        now = surroundings(
+            self.f, self.arguments
+        )  # not kept: it would keep alive what the function has stored
         after = _values_of(now.variables)
         self._check_tensors(after, recorder)
-        self.guard = self.around.guard(now)
+        self.guard = self.around.guard(now, recorder.assigned.keys(), self.growing)
         changed = [
             v for v in now.variables if v.name in after and self._differs(v.name, after[v.name])
         ]
         used = [v for v in changed if not advances(v.value) and not now.only_counts(v)]
+        before: dict[str, Any] = self.before
+        self.counted = {
+            v.name: (v, v.value - before[v.name])
+            for v in changed
+            if type(v.value) in (int, float) and type(self.before.get(v.name)) is type(v.value)
+        }
         self.changed, self.is_used = next((v.name for v in used or changed), None), bool(used)
         # The step may have been the first to load numpy.random, whose state comes first.
         if _generators()[-len(self.generators) :] != self.generators:
@@ -62,12 +91,35 @@ class PythonState:
                 "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
             )
 
+    def take_appended(
+        self, recorder: StepRecorder
+    ) -> list[tuple[list[Any] | deque[Any], list[Any]]]:
+        """What the function has appended to lists outside, which get their old length again: each run appends anew."""
+        found = []
+        for box, before in self.boxes:
+            rests = range(min(len(box), len(before)), -1, -1)
+            ends = (n for n in rests if all(map(is_, [*box][:n], before[len(before) - n :])))
+            n = next(ends)
+            is_full = isinstance(box, deque) and len(box) == box.maxlen
+            if len(box) > n and (n == len(before) or is_full):
+                found.append((box, [box.pop() for _ in range(len(box) - n)][::-1]))
+                self.growing.add(id(box))
+                self.rereads |= any(map(recorder.has_read, before))
+        return found
+
+    def restore(self) -> None:
+        """Give the variables that hold values of a program, which are not computed, what they held before."""
+        for v in self.around.variables:
+            with suppress(LookupError, AttributeError, TypeError, ValueError):
+                now = v.read(v.place, v.key)
+                if isinstance(now, Slot) and now is not v.value:
+                    v.write(v.value)
+
     def _differs(self, name: str, value: object) -> bool:
         """Is this value another number, text or flag than before? An iterator counts as one that is."""
         if value is ADVANCES or isinstance(value, VALUES):
             return value is ADVANCES
-        before = self.before.get(name)
-        return type(before) is not type(value) or before != value
+        return not is_alike(self.before.get(name), value)
 
     def _check_tensors(self, after: dict[str, object], recorder: StepRecorder) -> None:
         kept = {id(as_stored(value)) for value in after.values()}
@@ -80,9 +132,12 @@ class PythonState:
                     f"write  {name}.copy_(...)  inside a no_grad block."
                 )
 
-    def check_stored(self, recorder: StepRecorder, kept: Sequence[object]) -> None:
+    def check_stored(
+        self, recorder: StepRecorder, kept: Sequence[object], appends_again: bool
+    ) -> None:
         """Raise ProgramError if the function reads what an earlier call has stored, and stores something again."""
-        if recorder.reread and any(isinstance(x, Slot) for x in kept):
+        stores = recorder.reread and any(isinstance(x, Slot) for x in kept)
+        if stores or (appends_again and self.rereads):
             raise ProgramError(
                 "the step reads what the call before has computed and stored in a plain Python object (an attribute, a "
                 "list, a dict), and stores a new value there. Each run of the program would read the same one. To fix "
@@ -107,7 +162,9 @@ ADVANCES = object()
 def _values_of(variables: Iterable[OutsideVariable]) -> dict[str, object]:
     """The numbers, texts, flags and tensors among the variables, by the source that reads them."""
     return {
-        v.name: ADVANCES if advances(v.value) else v.value for v in variables if is_value(v.value)
+        v.name: ADVANCES if advances(v.value) else v.value
+        for v in variables
+        if is_value(v.value) and v.read is not length_of
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.errors import user_names
+from minigrad.core.errors import NoGradient, user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
@@ -54,13 +54,27 @@ class StepRecorder(ProgramRecorder):
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
         self.replaced: dict[int, Tensor] = {}  # captured -> the tensor whose .data was assigned
-        self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
+        self.begun: dict[
+            int, Any
+        ] = {}  # id of a leaf's node -> its .grad when the step first adds to it
+        self.fresh: set[int] = set()  # ids of those whose .grad the step has cleared before
+        self.sums: dict[
+            int, int
+        ] = {}  # id of a node -> the number of its gradient after the last backward pass
+        # (leaf, how, number of its gradient): each run sets the leaf's .grad. See _show
+        self.shown: list[tuple[AccumulateGrad, Any, int]] = []
+        self.emptied: list[AccumulateGrad] = []  # leaves whose .grad is None after each run
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Record the backward pass for all captured leaves that require a gradient.
 
         Until recording ends, a leaf's .grad is the Slot of its gradient.
         """
+        if not self.is_live(loss.index):
+            raise NoGradient(
+                "element 0 of tensors does not require grad and does not have a grad_fn: the step has computed it from "
+                "values that need no gradient, or inside a no_grad block."
+            )
         if gradient is None:
             if prod(loss.shape) != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -69,8 +83,16 @@ class StepRecorder(ProgramRecorder):
             gradient = Slot(self, self.number(gradient))
         leaves = {i: t.node for i, t in self.captured.items() if type(t.node) is AccumulateGrad}
         numbers = {i: [i, *self.had.get(i, ())] for i in leaves}
+        wanted = {n for had in numbers.values() for n in had}
         with enable_grad():
-            found = pull(self, {loss.index: gradient}, {n for had in numbers.values() for n in had})
+            inputs = set(self.inputs) if self.inputs_need_grad else set()
+            found = pull(self, {loss.index: gradient}, wanted | inputs)
+            if not inputs.isdisjoint(found):
+                raise ProgramError(
+                    "an argument of the step requires a gradient, but the runs of a program store gradients only in "
+                    "tensors from outside. To fix it, let the step read it as a variable of the function, or pass "
+                    "x.detach()."
+                )
             for i, node in leaves.items():
                 parts = [found[n] for n in numbers[i] if n in found]
                 if parts:
@@ -78,18 +100,34 @@ class StepRecorder(ProgramRecorder):
 
     def _accumulate(self, node: AccumulateGrad, g: Any) -> None:
         """Add a gradient to the leaf's .grad. The hooks of a leaf work on Slots."""
-        if node.grad is not None and not isinstance(node.grad, (Slot, SlotRows)):
-            raise ProgramError(
-                "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
-                "To fix it, start the step with optimizer.zero_grad()."
-            )
+        if id(node) not in self.leaves:
+            self._begin_sum(node)
         hooked = node.plan if isinstance(node.plan, Hooked) else None
         if hooked:
             g = hooked.enter(hooked.arrive(g, tensors=True), tensors=True)
-        node.grad = g if node.grad is None else node.grad + g
+        total = node.grad = g if node.grad is None else node.grad + g
+        self.sums[id(node)] = total.index if isinstance(total, Slot) else -1
         if hooked:
             hooked.depart((), g, node, tensors=True)
         self.leaves[id(node)] = node
+
+    def _begin_sum(self, node: AccumulateGrad) -> None:
+        """Begin a gradient with what is in .grad at the start of a run, unless the step has cleared it."""
+        old = self.begun[id(node)] = node.grad
+        if id(node) in self.cleared:
+            self.fresh.add(id(node))
+        if old is None or isinstance(old, Slot):
+            return
+        if old.is_sparse:
+            raise ProgramError(
+                "a parameter has a row-sparse .grad when backward() is recorded, and a program does not add to it. "
+                "To fix it, start the step with optimizer.zero_grad()."
+            )
+        if id(node) in self.fresh or self.has_read(old):
+            node.grad = Slot(self, self.number(old))
+        else:
+            self.before.append(OldGradient(node, old, old.array.copy()))
+            node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
 
     def note_read(self, tensor: Tensor | Slot) -> None:
         """Note that Python code reads a tensor. Raises ProgramError if the step changes it, before or after."""
@@ -232,6 +270,8 @@ class StepRecorder(ProgramRecorder):
         assert first is not None
         self._known[id(tensor)] = self.current[first] = number
         self.had.setdefault(first, []).append(number)
+        if tensor.requires_grad:
+            self._live.add(number)
         if id(tensor) in self.standing:
             self.standing[id(tensor)].memory_.writes += 1
         if not any(t is tensor for t in self.written):
@@ -247,8 +287,22 @@ class StepRecorder(ProgramRecorder):
             self.examples[known], self.captured[known] = tensor.memory(), tensor
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
-    def show(self, node: AccumulateGrad) -> None:
-        """Make each run store this gradient in the tensor's .grad."""
+    def show_gradients(self) -> None:
+        """Make each run leave the gradients in .grad, but for those that it clears first and an optimizer takes."""
+        used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
+        for i, node in self.leaves.items():
+            g, is_fresh, old = node.grad, i in self.fresh, self.begun[i]
+            is_sum = isinstance(g, SlotRows) or (g is not None and g.index == self.sums[i])
+            adds = old is None and is_sum and i not in self.asked and self.sums[i] not in used
+            if not (is_fresh or adds or (old is not None and not self.has_read(old))):
+                self.before.append(OldGradient(node, old))
+            if g is None:
+                self.emptied.append(node)
+            elif not (is_fresh and g is self.taken.get(i)):
+                self._show(node, None if is_fresh else operator.iadd if adds else np.copyto)
+
+    def _show(self, node: AccumulateGrad, write: Any) -> None:
+        """Make each run store this gradient in the tensor's .grad: as a new tensor, or written to the old one."""
         g = node.grad
         if isinstance(g, SlotRows):
             g = g.dense(self)
@@ -257,5 +311,25 @@ class StepRecorder(ProgramRecorder):
         if self.values[g.index].kind != "result" or any(
             np.may_share_memory(example, a) for a in others
         ):
-            g = ops.clone(g)  # never return memory that the program does not own
-        self.shown.append((node, g.index))
+            g = ops.clone(g)  # the program may write to this memory
+        self.shown.append((node, write, g.index))
+
+
+class OldGradient:
+    """Before each run, checks that .grad holds what it did when the step was recorded: nothing, or this tensor.
+
+    array   if given, .grad may also hold another tensor: its values are copied to here, where the program reads them
+    """
+
+    def __init__(
+        self, node: AccumulateGrad, old: Tensor | None, array: Array | None = None
+    ) -> None:
+        self.node, self.old, self.array = node, old, array
+
+    def look(self) -> bool:
+        """Is the program valid for what is in .grad now?"""
+        now = self.node.grad
+        if self.array is None or now is None:
+            return now is self.old
+        self.array[...] = now.array
+        return True

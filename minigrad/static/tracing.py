@@ -34,6 +34,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import dtype_error, shape_error, user_names
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, NUMBER, Counter, Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
@@ -105,6 +106,14 @@ class TracingObserver(modes.Observer):
         known = self.recorder.assigned
         known.setdefault((id(module), name), (module, name, module.__dict__.get(name)))
 
+    def sets_grad(self, node: AccumulateGrad) -> None:
+        """Note that the function clears or sets the .grad of a leaf."""
+        self.recorder.cleared.add(id(node))
+
+    def reads_grad(self, node: AccumulateGrad) -> None:
+        """Note that the function reads the .grad of a leaf."""
+        self.recorder.asked.add(id(node))
+
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
         """Raise ProgramError for a schedule: its step is not an operation, and would only be taken once."""
@@ -157,6 +166,7 @@ class ProgramRecorder:
     origins     number -> its Origin in a gradient program; see differentiate.py
     """
 
+    inputs_need_grad = True  # may a gradient flow to the inputs?
     keeps_rows = False  # may the gradient of a table be row-sparse, if the op asks for it?
 
     def __init__(self) -> None:
@@ -176,6 +186,8 @@ class ProgramRecorder:
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.made: dict[int, Tensor] = {}  # id of a tensor that the function made -> the tensor
         self.slots: list[weakref.ref[Slot]] = []
+        self.cleared: set[int] = set()  # ids of the nodes of leaves whose .grad was cleared or set
+        self.asked: set[int] = set()  # and of those whose .grad was read
         self.reread = False  # has the function read what an earlier call of it stored outside?
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
@@ -192,7 +204,7 @@ class ProgramRecorder:
         i = len(self.values)
         self.values.append(Value(kind, tuple(np.shape(example)), example.dtype, name))
         self.examples.append(example)
-        if kind == "input" and example.dtype.kind in "fc":
+        if kind == "input" and example.dtype.kind in "fc" and self.inputs_need_grad:
             self._live.add(i)
         if isinstance(example, np.ndarray) and kind != "constant":
             self._by_memory[place_in_memory(example)] = i

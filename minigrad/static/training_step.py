@@ -20,10 +20,11 @@ Writes to tensors from outside are part of the program too, also through p.data 
 are the attributes that modules assign: `self.mean = 0.9 * self.mean + ...` is written to the memory of
 the old tensor, where the next run reads it.
 
-What the step stores elsewhere (`losses.append(loss)`, an attribute of another object) follows the runs as
-well. A step that stores something, or changes a Python number, is recorded again at the second call, which
-may take another path:  if self.mean is None: self.mean = zeros(3).  If it then reads what it stored before,
-or if a number that changes makes a difference in each call, that is an error.
+What the step stores elsewhere (an attribute of another object) follows the runs as well; each run appends to
+lists (`losses.append(loss)`), adds to numbers that it only counts with (`calls += 1`), and to .grad. A step that
+stores something, or changes a Python number, is recorded again at the second call, which may take another
+path:  if self.mean is None: self.mean = zeros(3).  If it then reads what it stored before, or if a number that
+changes makes a difference in each call, that is an error.
 
 Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
 Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
@@ -31,30 +32,35 @@ takes its step itself, after the program (ASGD, Rprop, and your own).
 
 There is one program for each combination of shapes and dtypes, and separate ones for
 model.train() and model.eval(). A step is recorded again when something else that it read has changed: a number,
-text or object outside of it, numbers of a tensor, like w.item(), or whether a parameter requires a gradient.
+text or object outside of it, an entry of a list, dict, set or array, numbers of a tensor, like w.item(), or whether a
+parameter requires a gradient.
 
 Read step_recorder.py, optimizer_steps.py and codegen.py first.
 """
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from enum import Enum
+from itertools import islice
 from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
+from minigrad.core import dtypes, modes
 from minigrad.core.errors import warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
-from minigrad.optim.optimizer import replacement
+from minigrad.optim.optimizer import Optimizer, replacement
+from minigrad.random.generator import Generator
 from minigrad.static.codegen import BufferPlan
-from minigrad.static.ir import Program, ProgramError, Ref, mapped, resolved
+from minigrad.static.ir import Program, ProgramError, Ref, mapped, parts_in, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState, is_same
 from minigrad.static.slots import VALUES, Slot
 from minigrad.static.step_recorder import StepRecorder
-from minigrad.static.tracing import as_example, check_function
+from minigrad.static.tracing import TracingObserver, as_example, check_function
 
 ndarray, tensor = np.ndarray, make.Tensor
 node_of = attrgetter("node")
@@ -79,22 +85,36 @@ class Compiled:
         self.times_stale = 0
 
     def __call__(self, *inputs: object, **keywords: object) -> Any:
+        if isinstance(modes.state.observer, TracingObserver):
+            return self.f(*inputs, **keywords)  # it becomes a part of that program
         layout = None
         if keywords or not NESTED.isdisjoint(map(type, inputs)):
             arrays, layout = taken_apart((inputs, keywords), as_input)
         else:
-            arrays = [
-                x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
-                for x in inputs
-            ]
+            try:
+                arrays = [
+                    x
+                    if x.__class__ is ndarray
+                    else x.array
+                    if isinstance(x, tensor)
+                    else as_example(x)
+                    for x in inputs
+                ]
+            except (TypeError, ValueError, RuntimeError):
+                arrays, layout = taken_apart((inputs, keywords), as_input)
         latest = self._latest
         if latest is None or not latest.fits(arrays, layout):
-            latest = self._latest = self._replay_for(arrays, layout)
+            latest = self._latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords))
         result = latest(arrays)
         if result is STALE:
             self._warn_if_often(latest)
-            self._latest = self._replay_for(arrays, layout, latest)
+            self._latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords), latest)
             result = self._latest(arrays)
+            if result is STALE:
+                raise ProgramError(
+                    f"the step changes {self._latest.guard.changed or 'what it depends on'}, so that its own program "
+                    "does not hold in the next run. To fix it, change it outside of the compiled function."
+                )
         return result
 
     def _warn_if_often(self, stale: "Replay") -> None:
@@ -111,7 +131,11 @@ class Compiled:
             )
 
     def _replay_for(
-        self, arrays: list[Array], layout: object, stale: "Replay | None" = None
+        self,
+        arrays: list[Array],
+        layout: object,
+        inputs_need_grad: bool,
+        stale: "Replay | None" = None,
     ) -> "Replay":
         """The replay for these inputs and the current training modes; recorded if there is none."""
         fitting = [r for r in self.programs if r.fits(arrays, layout)]
@@ -119,7 +143,7 @@ class Compiled:
             if replay is not stale and replay.holds():
                 return replay
         earlier = stale if stale is not None and stale.once else None
-        new = Replay(self.f, arrays, layout, earlier)
+        new = Replay(self.f, arrays, layout, inputs_need_grad, earlier)
         replaced = [r for r in fitting if r.training == new.training]
         self.programs = [r for r in self.programs if r not in replaced] + [new]
         return new
@@ -161,8 +185,31 @@ def taken_apart(given: object, as_leaf: Callable[[object], object]) -> tuple[lis
 
 
 def as_input(part: object) -> object:
-    """The array of an input; None for None and for text, on which a program may depend."""
-    return None if part is None or isinstance(part, str) else as_example(part)
+    """The array of an input; None for None, text, and what else a program may depend on, such as a model."""
+    if part is None or isinstance(part, str) or _is_fixed(part):
+        return None
+    try:
+        return as_example(part)
+    except (TypeError, ValueError, RuntimeError):
+        raise ProgramError(
+            f"a compiled function takes tensors, numbers, text, None, models and optimizers, also in tuples, lists and "
+            f"dicts, but got {type(part).__name__}. To fix it, let the function read it as a variable from outside."
+        ) from None
+
+
+def _is_fixed(part: object) -> bool:
+    """Is this argument an object that stays as it is in the runs of a program? There is a program for each."""
+    return callable(part) or isinstance(part, (Optimizer, Enum, Generator, dtypes.dtype))
+
+
+def _kind_of(x: Any) -> object:
+    """Shape and dtype of a tensor, or the type of something else."""
+    return (x.shape, x.dtype) if isinstance(x, tensor) else type(x)
+
+
+def needs_grad(*given: object) -> bool:
+    """Is there a tensor that requires a gradient among the arguments of a function?"""
+    return any(isinstance(part, tensor) and part.requires_grad for part in parts_in(given))
 
 
 def as_result(part: object) -> object:
@@ -177,6 +224,8 @@ class Replay:
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
     stored   what the step stores outside, in plain Python objects: each run gives it its new value
     read     the tensors from outside that Python code read, such as w in w.item(), and their values
+    kept     attributes of modules that the step assigns: their values before a run, and does each run renew them?
+    modes    the grad mode and the default dtype when it was recorded
     once     is the step recorded again at the next call, which may take another path? It may, if this one
              stored something or changed a number:  if self.mean is None: self.mean = zeros(3)
     earlier  the replay that it takes the place of because of that, or None
@@ -187,45 +236,66 @@ class Replay:
         f: Callable[..., Any],
         arrays: list[Array],
         layout: object,
+        inputs_need_grad: bool,
         earlier: "Replay | None" = None,
     ) -> None:
         self.layout, self.earlier, self.has_run = layout, earlier, False
+        recorder = StepRecorder()
+        recorder.inputs_need_grad = inputs_need_grad
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
-            self._record(f, arrays)
+            self._record(recorder, f, arrays)
 
-    def _record(self, f: Callable[..., Any], arrays: list[Array]) -> None:
-        recorder, python = StepRecorder(), PythonState(f)
+    def _record(self, recorder: StepRecorder, f: Callable[..., Any], arrays: list[Array]) -> None:
+        python = PythonState(f, [part for part in parts_in(self.layout) if _is_fixed(part)])
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
             outputs = self._call(f, recorder, arrays, python)
+        except BaseException:
+            python.restore()
+            raise
         finally:
             replacement.step = before
             recorder.restore_attributes()
             recorder.taken.clear()
-            for node in recorder.leaves.values():
-                node.grad = None
+            for i, node in recorder.leaves.items():
+                node.grad = recorder.begun[i]
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function applied no op to tensors.")
         read = [
             (t, t.array.tobytes()) for t in recorder.read.values() if not recorder.is_its_own(t)
         ]
         left = recorder.left_behind()
-        python.check_stored(recorder, [kept for kept, _ in left])
+        python.check_stored(recorder, [kept for kept, _ in left], self.earlier is not None)
         self.stored = [kept for kept, number in left if number is not None]
         before_it = [recorder.assigned[id(module), name][-1] for module, name in self.assigned]
         new = not all(isinstance(value, tensor) for value in before_it)
         outputs += [number for _, number in left if number is not None]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
-        self.once = self._is_tentative(new or bool(left), python)
+        self.counted = python.counted
+        self.leaves_more = bool(
+            len(outputs) > self.count
+            or self.emptied
+            or recorder.after
+            or self.counted
+            or self.boxes
+        )
+        self.once = self._is_tentative(new or bool(left) or bool(self.boxes), python)
         if not self.once:
             self.earlier = None
+        renewed = {(id(module), name) for module, name in self.assigned}
+        kept = [
+            (module, name, before if key in renewed else vars(module).get(name), key in renewed)
+            for key, (module, name, before) in recorder.assigned.items()
+        ]
+        self.kept = [k for k in kept if k[2] is None or isinstance(k[2], tensor)]
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
         self.shapes = [tuple(a.shape) for a in arrays]
         self.dtypes = [a.dtype for a in arrays]
         self.modules = list(recorder.modules.values())
         self.training = self.trains()
+        self.modes = modes.state.recording, dtypes.or_default(None)
         self.read, self.guard = read, python.guard
         self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
         self.looks = [ahead.look for ahead in recorder.before]
@@ -239,7 +309,9 @@ class Replay:
         changed = python.changed
         if self.earlier is None:
             return stored or changed is not None
+        added, earlier = ({k: n for k, (_, n) in r.counted.items()} for r in (self, self.earlier))
         same = not python.is_used and is_same(self.plan.program, self.earlier.plan.program)
+        same = same and all(added[k] == earlier.get(k, added[k]) for k in added)
         if changed is None or same:
             return False
         if self.earlier.earlier is None:
@@ -259,26 +331,39 @@ class Replay:
     ) -> list[int]:
         """Call the function. Returns the numbers of what each run returns.
 
-        These are the results, then the attributes of modules, then the gradients.
+        These are the results, then the inputs that it overwrites, the attributes of modules, and the gradients.
         """
         slots = recorder.inputs_of(f, arrays)
         inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
         with recorder.watching():
             result = f(*inputs, **keywords)
-        for node in recorder.leaves.values():
-            if node.grad is not None and node.grad is not recorder.taken.get(id(node)):
-                recorder.show(node)
+        recorder.show_gradients()
         self.assigned = recorder.keep_attributes()
         recorder.write_replaced()
+        appended = python.take_appended(recorder)
+        self.boxes = [box for box, _ in appended]
+        parts, self.tails = taken_apart([tail for _, tail in appended], as_result)
         python.check(recorder)
         assigned = [getattr(module, name) for module, name in self.assigned]
+        self.overwritten = [k for k, slot in enumerate(slots) if slot.memory_.writes]
+        changed = [slots[k] for k in self.overwritten]
+        for k in self.overwritten:
+            others = [a for i, a in enumerate(arrays) if i != k]
+            others += [t.array for t in recorder.captured.values()]
+            if any(np.may_share_memory(arrays[k], a) for a in others):
+                raise ProgramError(
+                    "the step writes to an argument that shares its memory with another one, or with a tensor from "
+                    "outside, which would not see the write. To fix it, pass x.clone(), or make a new tensor."
+                )
         results, self.form = taken_apart(result, as_result)
         self.is_one = self.form == Ref(0)
         plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
         self.container: Any = type(result) if plain else None
-        self.count = len(results)
-        self.shown = [node for node, _ in recorder.shown]
-        return [recorder.number(r) for r in [*results, *assigned]] + [i for _, i in recorder.shown]
+        self.shown = [(node, write) for node, write, _ in recorder.shown]
+        self.emptied = recorder.emptied
+        self.count, self.appended = len(results), len(parts)
+        numbers = [recorder.number(r) for r in [*results, *changed, *parts, *assigned]]
+        return numbers + [i for *_, i in recorder.shown]
 
     def trains(self) -> list[bool]:
         """For each module: is it in training mode now?"""
@@ -291,8 +376,17 @@ class Replay:
         parameters require a gradient.
         """
         tensors, nodes = self.leaves
-        if not (self.guard.holds() and all(map(is_, map(node_of, tensors), nodes))):
+        recording, dtype = self.modes
+        if recording is not modes.state.recording or dtype is not dtypes.or_default(None):
             return False
+        if not self.guard.holds():
+            return False
+        if not all(map(is_, map(node_of, tensors), nodes)):
+            return False
+        for module, name, before, renewed in self.kept:
+            now = vars(module).get(name)
+            if now is not before and (_kind_of(now) != _kind_of(before) or not renewed):
+                return False
         for tensor, values in self.read:
             if tensor.array.tobytes() != values:
                 return False
@@ -307,17 +401,16 @@ class Replay:
         """Run the step; or return STALE if it must be recorded again."""
         if not self.holds():
             return STALE
-        if self.once:
-            if self.has_run:
-                return STALE
-            self.has_run = True
+        if self.once and self.has_run:
+            return STALE
+        plan = self.plan
+        if not plan.rebind():
+            return STALE
         for look in self.looks:
             if not look():
                 return STALE
         if self.commits:
             self.commits = [commit for commit in self.commits if commit()]
-        plan = self.plan
-        plan.rebind()
         try:
             results = plan.function(*arrays)
         except IndexError as error:
@@ -328,27 +421,45 @@ class Replay:
             ) from None
         for counter in self.written:
             counter.count += 1
-        wrap, n = make.wrap, self.count
-        if self.assigned:
-            for (module, name), a in zip(self.assigned, results[n:], strict=False):
-                setattr(module, name, wrap(a.copy()))
-        if self.shown:
-            for node, g in zip(self.shown, results[n + len(self.assigned) :], strict=False):
-                node.grad = wrap(g)
-        if self.stored:
-            for kept, a in zip(self.stored, results[-len(self.stored) :], strict=True):
-                if isinstance(kept, Slot):
-                    kept.stored = wrap(a.copy())
-                else:
-                    kept.array = a.copy()
-        for act in self.after:
-            act()
-        tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[:n]]
+        wrap = make.wrap
+        tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[: self.count]]
+        if self.leaves_more:
+            self._store(arrays, results)
+        self.has_run = True
         if self.is_one:
             return tensors[0]
         if self.container is not None:
             return self.container(tensors)
         return resolved(self.form, tensors.__getitem__)
+
+    def _store(self, arrays: list[Array], results: Sequence[Any]) -> None:
+        """Store what the step leaves in its arguments, in modules, in .grad, and in other objects."""
+        wrap, rest = make.wrap, iter(results[self.count :])
+        given = [next(rest).copy() for _ in self.overwritten]
+        new = [wrap(a.copy()) for a in islice(rest, self.appended)]
+        for box, tail in zip(self.boxes, resolved(self.tails, new.__getitem__), strict=True):
+            box.extend(tail)
+        for module, name in self.assigned:
+            setattr(module, name, wrap(next(rest).copy()))
+        for node, write in self.shown:
+            g = next(rest)
+            if write is None or node.grad is None:
+                node.grad = wrap(g.copy())
+            else:
+                write(node.grad.array, g)
+        for node in self.emptied:
+            node.grad = None
+        for kept in self.stored:
+            if isinstance(kept, Slot):
+                kept.stored = wrap(next(rest).copy())
+            else:
+                kept.array = next(rest).copy()
+        for k, a in zip(self.overwritten, given, strict=True):
+            arrays[k][...] = a
+        for act in self.after:
+            act()
+        for v, n in self.counted.values() if self.has_run else ():
+            v.write(v.read(v.place, v.key) + n)
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
@@ -360,8 +471,9 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
 
     Shapes and dtypes may differ between calls: there is one program for each combination. When a number or an
     object that the function reads outside of itself has changed, it is recorded again. The buffers of a program
-    are shared by its runs, so threads that train at the same time must each compile the function. After a step
-    without an optimizer, the gradients are in .grad, in memory that the next call overwrites.
+    are shared by its runs, so threads that train at the same time must each compile the function. Gradients are added
+    to .grad, as in an eager step. But those that the step clears first, and an optimizer of the step takes, are
+    not stored there: .grad is None. The results have no history.
 
     Random numbers are drawn again in each run, in the same order as in an eager run.
 
