@@ -189,6 +189,53 @@ def test_gradients_are_added_as_in_eager_steps(f, between):
         np.testing.assert_allclose(compiled, eager, rtol=1e-5)
 
 
+def _frozen_and_clipped(a, b, opt):
+    for p in (a, b):
+        if p.grad is not None:
+            p.grad.zero_()
+    (a * b * 3).sum().backward()
+    return nn.utils.clip_grad_norm_([a, b], 1.0)
+
+
+def _frozen_and_stepped(a, b, opt):
+    loss = (a * b).sum()
+    loss.backward()
+    opt.step()
+    return loss
+
+
+def _norm_of_values(a, b, opt):
+    with minigrad.no_grad():
+        b.mul_(2)
+    return nn.utils.get_total_norm([a, b])
+
+
+def _clears_after_a_step_of_its_own(a, b, opt):
+    asgd = opt.__dict__.setdefault("other", optim.ASGD([a, b], lr=0.1))
+    loss = (a * b).sum()
+    loss.backward()
+    asgd.step()
+    asgd.zero_grad()
+    return loss
+
+
+@pytest.mark.parametrize(
+    "f",
+    [_frozen_and_clipped, _frozen_and_stepped, _norm_of_values, _clears_after_a_step_of_its_own],
+)
+def test_gradients_of_parameters_that_are_frozen_or_stepped_later_count(f):
+    runs = []
+    for wrap in (lambda step: step, static.compile):
+        a, b = minigrad.ones(2, requires_grad=True), minigrad.full((2,), 2.0, requires_grad=True)
+        opt = optim.SGD([a, b], lr=0.1)
+        step, seen = wrap(lambda a=a, b=b, opt=opt: f(a, b, opt)), []
+        for k in range(6):
+            b.requires_grad_(k < 3)
+            seen += [*step().detach().reshape(-1).tolist(), *a.tolist(), *b.tolist()]
+        runs.append(seen)
+    np.testing.assert_allclose(*runs, rtol=1e-5)
+
+
 def test_a_gradient_that_is_a_parameter_is_the_one_before_the_step():
     a, b = (minigrad.ones(2, requires_grad=True) for _ in range(2))
     sgd = optim.SGD([b], lr=0.5)

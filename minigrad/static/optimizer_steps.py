@@ -51,6 +51,8 @@ def record_optimizer_step(
     if not update(recorder, optimizer):
         # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
         recorder.after.append(optimizer.step)
+        nodes = [p.node for g in optimizer.param_groups for p in g["params"] if p.node is not None]
+        recorder.needed |= {id(node): node.grad for node in nodes}
         params = {id(p) for group in optimizer.param_groups for p in group["params"]}
         changed = [i for i, t in recorder.captured.items() if id(t) in params]
         recorder.later |= {*changed, *(recorder.current.get(i, i) for i in changed)}
@@ -90,7 +92,7 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
         raise NotRecordable
     params, grads = [], []
     for p in group["params"]:
-        g = p.node.grad if p.node is not None else None
+        g = p.grad if p.node is None else p.node.grad
         if isinstance(g, SlotRows):
             _write_rows(recorder, optimizer, group, p, g)
         elif isinstance(g, Slot):

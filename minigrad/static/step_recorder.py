@@ -64,6 +64,9 @@ class StepRecorder(ProgramRecorder):
         # (leaf, how, number of its gradient): each run sets the leaf's .grad. See _show
         self.shown: list[tuple[AccumulateGrad, Any, int]] = []
         self.emptied: list[AccumulateGrad] = []  # leaves whose .grad is None after each run
+        self.needed: dict[
+            int, Any
+        ] = {}  # id of a leaf's node -> its .grad, with which an optimizer of `after` steps
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Record the backward pass for all captured leaves that require a gradient.
@@ -292,13 +295,14 @@ class StepRecorder(ProgramRecorder):
         used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
         for i, node in self.leaves.items():
             g, is_fresh, old = node.grad, i in self.fresh, self.begun[i]
+            if g is None:
+                self.emptied.append(node)
+                g = node.grad = self.needed.get(i)
             is_sum = isinstance(g, SlotRows) or (g is not None and g.index == self.sums[i])
             adds = old is None and is_sum and i not in self.asked and self.sums[i] not in used
             if not (is_fresh or adds or (old is not None and not self.has_read(old))):
                 self.before.append(OldGradient(node, old))
-            if g is None:
-                self.emptied.append(node)
-            elif not (is_fresh and g is self.taken.get(i)):
+            if g is not None and not (is_fresh and g is self.taken.get(i)):
                 self._show(node, None if is_fresh else operator.iadd if adds else np.copyto)
 
     def _show(self, node: AccumulateGrad, write: Any) -> None:

@@ -447,8 +447,6 @@ class Replay:
                 node.grad = wrap(g.copy())
             else:
                 write(node.grad.array, g)
-        for node in self.emptied:
-            node.grad = None
         for kept in self.stored:
             if isinstance(kept, Slot):
                 kept.stored = wrap(next(rest).copy())
@@ -458,6 +456,8 @@ class Replay:
             arrays[k][...] = a
         for act in self.after:
             act()
+        for node in self.emptied:
+            node.grad = None
         for v, n in self.counted.values() if self.has_run else ():
             v.write(v.read(v.place, v.key) + n)
 

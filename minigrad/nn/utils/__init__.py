@@ -74,7 +74,7 @@ def get_total_norm(
 
 def _entries(t: Tensor) -> Array:
     """A tensor's entries as a vector. For a row-sparse gradient, only the entries of its stored rows."""
-    array = t.array.coalesce().values if isinstance(t.array, RowSparse) else t.array
+    array = t.array.coalesce().values if isinstance(t.array, RowSparse) else modes.seen(t)
     return array.ravel()
 
 
@@ -83,7 +83,7 @@ def clip_grads_with_norm_(
 ) -> None:
     """Multiply all gradients by max_norm / total_norm, if that is less than 1."""
     # The epsilon keeps the quotient finite if all gradients are 0.
-    factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
+    factor = np.minimum(float(max_norm) / (modes.seen(total_norm) + 1e-6), 1.0)
     with modes.no_grad():
         for parameter in _listed(parameters):
             grad = parameter.grad
