@@ -52,6 +52,7 @@ from minigrad.core import dtypes, modes
 from minigrad.core.errors import warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
+from minigrad.nn.module import Module
 from minigrad.optim.optimizer import Optimizer, replacement
 from minigrad.random.generator import Generator
 from minigrad.static.codegen import BufferPlan
@@ -240,17 +241,40 @@ class Replay:
         earlier: "Replay | None" = None,
     ) -> None:
         self.layout, self.earlier, self.has_run = layout, earlier, False
+        self.modes = modes.state.recording, dtypes.or_default(None)
+        self.shapes = [tuple(a.shape) for a in arrays]
+        self.dtypes = [a.dtype for a in arrays]
         recorder = StepRecorder()
         recorder.inputs_need_grad = inputs_need_grad
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
-            self._record(recorder, f, arrays)
+            python = PythonState(f, [part for part in parts_in(layout) if _is_fixed(part)])
+            outputs = self._record(recorder, f, arrays, python)
+            if not recorder.instructions:
+                raise ProgramError("nothing was recorded: the function applied no op to tensors.")
+            self._plan(recorder, python, outputs)
+        self.after, self.modules = recorder.after, list(recorder.modules.values())
+        self.written = [t._shared_counter() for t in recorder.written]
+        self.training, self.guard, self.counted = self.trains(), python.guard, python.counted
+        self.kept = self._kept_attributes(recorder)
+        self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
+        self.looks = [ahead.look for ahead in recorder.before]
+        self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
+        self.leaves_more = any(
+            (self.plan.program.outputs[self.count :], self.emptied, self.after, self.counted)
+        )
 
-    def _record(self, recorder: StepRecorder, f: Callable[..., Any], arrays: list[Array]) -> None:
-        python = PythonState(f, [part for part in parts_in(self.layout) if _is_fixed(part)])
+    def _record(
+        self,
+        recorder: StepRecorder,
+        f: Callable[..., Any],
+        arrays: list[Array],
+        python: PythonState,
+    ) -> list[int]:
+        """Call the function, and then take back what it has left in optimizers, attributes and .grad."""
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
-            outputs = self._call(f, recorder, arrays, python)
+            return self._call(f, recorder, arrays, python)
         except BaseException:
             python.restore()
             raise
@@ -260,9 +284,9 @@ class Replay:
             recorder.taken.clear()
             for i, node in recorder.leaves.items():
                 node.grad = recorder.begun[i]
-        if not recorder.instructions:
-            raise ProgramError("nothing was recorded: the function applied no op to tensors.")
-        read = [
+
+    def _plan(self, recorder: StepRecorder, python: PythonState, outputs: list[int]) -> None:
+        self.read = [
             (t, t.array.tobytes()) for t in recorder.read.values() if not recorder.is_its_own(t)
         ]
         left = recorder.left_behind()
@@ -272,34 +296,17 @@ class Replay:
         new = not all(isinstance(value, tensor) for value in before_it)
         outputs += [number for _, number in left if number is not None]
         self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
-        self.counted = python.counted
-        self.leaves_more = bool(
-            len(outputs) > self.count
-            or self.emptied
-            or recorder.after
-            or self.counted
-            or self.boxes
-        )
         self.once = self._is_tentative(new or bool(left) or bool(self.boxes), python)
         if not self.once:
             self.earlier = None
+
+    def _kept_attributes(self, recorder: StepRecorder) -> list[tuple[Module, str, object, bool]]:
         renewed = {(id(module), name) for module, name in self.assigned}
         kept = [
             (module, name, before if key in renewed else vars(module).get(name), key in renewed)
             for key, (module, name, before) in recorder.assigned.items()
         ]
-        self.kept = [k for k in kept if k[2] is None or isinstance(k[2], tensor)]
-        self.after = recorder.after
-        self.written = [t._shared_counter() for t in recorder.written]
-        self.shapes = [tuple(a.shape) for a in arrays]
-        self.dtypes = [a.dtype for a in arrays]
-        self.modules = list(recorder.modules.values())
-        self.training = self.trains()
-        self.modes = modes.state.recording, dtypes.or_default(None)
-        self.read, self.guard = read, python.guard
-        self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
-        self.looks = [ahead.look for ahead in recorder.before]
-        self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
+        return [k for k in kept if k[2] is None or isinstance(k[2], tensor)]
 
     def _is_tentative(self, stored: bool, python: PythonState) -> bool:
         """Is the step to be recorded again? Raises ProgramError if a number that changes makes a difference each time.
@@ -309,9 +316,10 @@ class Replay:
         changed = python.changed
         if self.earlier is None:
             return stored or changed is not None
-        added, earlier = ({k: n for k, (_, n) in r.counted.items()} for r in (self, self.earlier))
-        same = not python.is_used and is_same(self.plan.program, self.earlier.plan.program)
-        same = same and all(added[k] == earlier.get(k, added[k]) for k in added)
+        before = self.earlier.counted
+        adds_again = all(before.get(k, v)[1] == v[1] for k, v in python.counted.items())
+        same = adds_again and is_same(self.plan.program, self.earlier.plan.program)
+        same = same and not python.is_used
         if changed is None or same:
             return False
         if self.earlier.earlier is None:
