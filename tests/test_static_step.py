@@ -307,6 +307,12 @@ def test_a_model_and_an_optimizer_may_be_arguments():
         static.compile(lambda x, y: x)(minigrad.ones(2), object())
 
 
+def test_arguments_may_have_any_names():
+    """`s2` and the like, which the source uses itself, were searched for a free name without an end."""
+    step = static.compile(lambda s, s2, v1, b0_1, array, np: s + s2 * v1 - b0_1 * array + np)
+    assert step(*[minigrad.tensor(k) for k in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]).item() == -7
+
+
 def test_a_compiled_function_may_call_another_one():
     inner = static.compile(lambda x: x * 2)
     outer = static.compile(lambda x: inner(x) + 1)

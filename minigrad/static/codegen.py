@@ -242,7 +242,7 @@ class Writer(Buffers):
             if not clean.isidentifier() or keyword.iskeyword(clean):
                 clean = f"x{i}"
             while clean in taken or re.fullmatch(r"[bcmnpsvwk][\d_]*\d[\d_]*", clean):
-                clean += "_"
+                clean = "_" + clean
             taken.add(clean)
             self.names[i] = clean
 
