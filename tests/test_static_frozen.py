@@ -595,6 +595,18 @@ def test_a_setting_of_a_layer_that_changes_is_noticed(layer, name, value):
     assert_close(after.detach(), layer(IMAGE).detach(), rtol=1e-5, atol=1e-6)
 
 
+def test_a_gradient_that_a_frozen_parameter_no_longer_has_is_noticed():
+    w = minigrad.ones(2, requires_grad=True)
+    w.grad = minigrad.full((2,), 3.0)
+    w.requires_grad_(False)
+    step = static.compile(lambda x: x if w.grad is None else x * w.grad)
+
+    assert step(T([1.0, 2.0])).tolist() == [3.0, 6.0]
+    w.grad = None
+    with pytest.raises(ProgramError, match="nothing was recorded"):
+        step(T([1.0, 2.0]))
+
+
 def test_a_parameter_group_that_is_added_after_a_state_was_loaded_is_noticed():
     found = []
     for wrap in (lambda f: f, static.compile):

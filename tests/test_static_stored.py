@@ -502,6 +502,36 @@ def a_count_outside():
     return step, "t"
 
 
+def a_text_that_grows():
+    agent = SimpleNamespace(name="")
+
+    def step(x):
+        agent.name += "."
+        return x * 2
+
+    return step, "agent.name"
+
+
+def a_number_that_is_appended():
+    log = []
+
+    def step(x):
+        log.append((len(log), x.sum()))
+        return x * 2
+
+    return step, "a number that it appends to a list"
+
+
+def a_count_in_an_array():
+    counts = np.zeros(3)
+
+    def step(x):
+        counts[0] += 1
+        return x * counts[0]
+
+    return step, "what is in counts"
+
+
 def a_count_that_decides():
     """As in DQN: each third call does something else, which two recordings do not show."""
     agent, total = SimpleNamespace(calls=0), minigrad.zeros(3)
@@ -536,8 +566,10 @@ def a_learning_rate_of_its_own():
     [
         bias_correction, lambda: (Annealed(), "Annealed.rate"), an_iterator, a_random_generator,
         a_count_in_a_dict, a_count_outside, a_count_that_decides, a_learning_rate_of_its_own,
+        a_text_that_grows, a_number_that_is_appended, a_count_in_an_array,
     ],
-    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable", "a choice", "a rate"],
+    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable", "a choice", "a rate",
+         "a text", "a list", "an array"],
 )  # fmt: skip
 def test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wrong(case):
     eager, (step, name) = case()[0], case()

@@ -220,9 +220,11 @@ class Surroundings(NamedTuple):
                 same += _attributes(v.name, v.value, own)
                 params = [group["params"] for group in v.value.param_groups]
                 same += map(_count, [*own.values(), *params])
-        leaves = [v for v in same if isinstance(v.value, Tensor) and v.value.node is not None]
-        for v in leaves:
-            same += _attributes(f"hooks of {v.name}", v.value.node, {"plan": v.value.node.plan})
+        for name, t in [(v.name, v.value) for v in same if isinstance(v.value, Tensor)]:
+            if t.node is not None:
+                same += _attributes(f"hooks of {name}", t.node, {"plan": t.node.plan})
+            elif t._kept_grad is not None:  # of a parameter that was frozen later
+                same += _attributes(name, t, {"_kept_grad": t._kept_grad})
         return Guard(same)
 
 

@@ -76,13 +76,14 @@ class PythonState:
         changed = [
             v for v in now.variables if v.name in after and self._differs(v.name, after[v.name])
         ]
-        used = [v for v in changed if not advances(v.value) and not now.only_counts(v)]
         before: dict[str, Any] = self.before
         self.counted = {
             v.name: (v, v.value - before[v.name])
             for v in changed
-            if type(v.value) in (int, float) and type(self.before.get(v.name)) is type(v.value)
+            if type(v.value) in (int, float) and type(before.get(v.name)) is type(v.value)
         }
+        counts = [v for v in changed if v.name in self.counted and now.only_counts(v)]
+        used = [v for v in changed if not advances(v.value) and v not in counts]
         self.changed, self.is_used = next((v.name for v in used or changed), None), bool(used)
         # The step may have been the first to load numpy.random, whose state comes first.
         if _generators()[-len(self.generators) :] != self.generators:
@@ -128,8 +129,8 @@ class PythonState:
             if isinstance(value, VALUES) and id(tensor) not in kept and recorder.has_read(tensor):
                 raise ProgramError(
                     f"the step reads {name} from outside, and replaces it. The next run would read the same values "
-                    "again. To fix it, make it an argument and a result of the step, an attribute of a module, or "
-                    f"write  {name}.copy_(...)  inside a no_grad block."
+                    "again. To fix it, make it an argument and a result of the step, an attribute of a module (but no "
+                    f"tuple), or write  {name}.copy_(...)  inside a no_grad block."
                 )
 
     def check_stored(

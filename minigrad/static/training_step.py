@@ -314,11 +314,17 @@ class Replay:
         The second call may still differ from the first: then the third one decides.
         """
         changed = python.changed
+        if self.earlier is not None and self.tails != self.earlier.tails:
+            changed = changed or "a number that it appends to a list"
         if self.earlier is None:
             return stored or changed is not None
         before = self.earlier.counted
         adds_again = all(before.get(k, v)[1] == v[1] for k, v in python.counted.items())
-        same = adds_again and is_same(self.plan.program, self.earlier.plan.program)
+        same = (
+            adds_again
+            and self.tails == self.earlier.tails
+            and is_same(self.plan.program, self.earlier.plan.program)
+        )
         same = same and not python.is_used
         if changed is None or same:
             return False
