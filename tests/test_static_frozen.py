@@ -4,6 +4,7 @@ import copy
 import functools
 import math
 from collections import defaultdict, deque
+from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -734,6 +735,39 @@ def test_what_other_methods_change_is_not_noticed():
     trainer.beta = 0.25
     trainer.fit()
     assert trainer.step.programs != before
+
+
+def test_what_a_trainer_logs_and_a_layer_only_stores_is_not_noticed(capsys):
+    @dataclass
+    class Config:
+        clip: float = 1.0
+        history: list = field(default_factory=list)
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.weights = nn.Linear(2, 2), None
+
+        def forward(self, x):
+            weights = self.linear(x).softmax(1)
+            self.weights = weights
+            return weights @ x.T
+
+    class Trainer:
+        def __init__(self):
+            self.model, self.config, self.history = Attention(), Config(), {"loss": []}
+            self.step = static.compile(self._step)
+
+        def _step(self, x):
+            print("recorded", len(x))
+            return self.model(x).sum() * self.config.clip
+
+    trainer = Trainer()
+    for k in range(8):
+        loss = trainer.step(minigrad.ones(2 + k % 2, 2))
+        trainer.history["loss"].append(loss.item())
+        trainer.config.history.append(k)
+    assert capsys.readouterr().out.split()[1::2] == ["2", "3", "2"]
 
 
 def test_what_is_recorded_again_and_again_is_warned_of():

@@ -192,6 +192,11 @@ class Surroundings(NamedTuple):
         loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
         return loads <= (1 if v.entry else stores)
 
+    def loads(self, name: str) -> bool:
+        """Does the code read an attribute or a variable of this name, or does it at most store it?"""
+        lines = (i for code in self.codes for i in dis.get_instructions(code) if i.argval == name)
+        return any(i.opname.startswith("LOAD") for i in lines)
+
     def guard(
         self, now: "Surroundings", assigned: Container[tuple[int, str]], growing: Container[int]
     ) -> Guard:
@@ -253,8 +258,7 @@ def surroundings(f: Callable[..., object], arguments: Iterable[object] = ()) -> 
             called = [
                 m
                 for m in methods
-                if id(m) not in known
-                and (m.__name__ in names or m.__name__ == "forward" or _is_special(m.__name__))
+                if id(m) not in known and (m.__name__ in names or m.__name__ in UNNAMED)
             ]
             todo = [OutsideVariable(m.__qualname__, m) for m in called]
     return Surroundings(found, names, codes)
@@ -270,9 +274,11 @@ def _methods_of(x: object) -> list[FunctionType]:
     return [m for m in found if not is_ours[m.__code__.co_filename]]
 
 
-def _is_special(name: str) -> bool:
-    """Is this a method that is called without its name, as __getitem__ is?"""
-    return name[:2] == "__" and name != "__init__"
+# Methods that are called without their names. (Those that dataclasses get, such as __eq__, name all fields.)
+UNNAMED = frozenset(
+    "forward __call__ __getitem__ __getattr__ __iter__ __len__ __enter__ __exit__ __contains__ __float__ __int__ "
+    "__bool__ __neg__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__".split()
+)
 
 
 def _classes_of(x: object) -> tuple[type, ...]:

@@ -255,7 +255,7 @@ class Replay:
         self.after, self.modules = recorder.after, list(recorder.modules.values())
         self.written = [t._shared_counter() for t in recorder.written]
         self.training, self.guard, self.counted = self.trains(), python.guard, python.counted
-        self.kept = self._kept_attributes(recorder)
+        self.kept = self._kept_attributes(recorder, python)
         self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
@@ -300,12 +300,15 @@ class Replay:
         if not self.once:
             self.earlier = None
 
-    def _kept_attributes(self, recorder: StepRecorder) -> list[tuple[Module, str, object, bool]]:
+    def _kept_attributes(
+        self, recorder: StepRecorder, python: PythonState
+    ) -> list[tuple[Module, str, object, bool]]:
         renewed = {(id(module), name) for module, name in self.assigned}
         kept = [
             (module, name, before if key in renewed else vars(module).get(name), key in renewed)
             for key, (module, name, before) in recorder.assigned.items()
         ]
+        kept = [k for k in kept if not k[3] or python.around.loads(k[1])]
         return [k for k in kept if k[2] is None or isinstance(k[2], tensor)]
 
     def _is_tentative(self, stored: bool, python: PythonState) -> bool:
