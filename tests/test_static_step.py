@@ -236,6 +236,47 @@ def test_gradients_of_parameters_that_are_frozen_or_stepped_later_count(f):
     np.testing.assert_allclose(*runs, rtol=1e-5)
 
 
+def test_a_compiled_update_takes_the_gradients_of_another_compiled_function():
+    """It stepped without them: `zero_grad` cleared them while the update was recorded."""
+    runs = []
+    for wrap in (lambda f: f, static.compile):
+        w = minigrad.tensor([1.0, -2.0], requires_grad=True)
+        sgd = optim.SGD([w], lr=0.1, momentum=0.5)
+
+        def add(x, w=w):
+            (w * w * x).sum().backward()
+
+        def update(w=w, sgd=sgd):
+            norm = nn.utils.clip_grad_norm_([w], 1.0)
+            sgd.step()
+            sgd.zero_grad()
+            return norm
+
+        add, update, seen = wrap(add), wrap(update), []
+        for k in range(6):
+            add(minigrad.tensor([1.0, k]))
+            if k % 2:
+                seen += [update().item(), *w.tolist(), w.grad]
+        runs.append(seen)
+    for eager, compiled in zip(*runs, strict=True):
+        assert eager == compiled or eager == pytest.approx(compiled)
+
+
+def test_a_refused_update_keeps_the_gradients_and_reads_no_old_parameter():
+    w = minigrad.ones(2, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.1)
+    w.sum().backward()
+
+    def update():
+        sgd.step()
+        sgd.zero_grad()
+        return w.sum()
+
+    with pytest.raises(ProgramError, match="follows the step of an optimizer"):
+        static.compile(update)()
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
 def test_a_gradient_that_is_a_parameter_is_the_one_before_the_step():
     a, b = (minigrad.ones(2, requires_grad=True) for _ in range(2))
     sgd = optim.SGD([b], lr=0.5)

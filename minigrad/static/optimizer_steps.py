@@ -52,9 +52,10 @@ def record_optimizer_step(
         # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
         recorder.after.append(optimizer.step)
         nodes = [p.node for g in optimizer.param_groups for p in g["params"] if p.node is not None]
-        recorder.needed |= {id(node): node.grad for node in nodes}
+        recorder.needed |= {id(n): n.grad for n in nodes if isinstance(n.grad, (Slot, SlotRows))}
         params = {id(p) for group in optimizer.param_groups for p in group["params"]}
         changed = [i for i, t in recorder.captured.items() if id(t) in params]
+        recorder.late |= params
         recorder.later |= {*changed, *(recorder.current.get(i, i) for i in changed)}
 
 

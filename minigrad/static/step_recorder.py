@@ -51,6 +51,7 @@ class StepRecorder(ProgramRecorder):
         self.taken: dict[int, Any] = {}
         self.stale: set[int] = set()  # values whose memory has been overwritten
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
+        self.late: set[int] = set()  # their ids
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
         self.replaced: dict[int, Tensor] = {}  # captured -> the tensor whose .data was assigned
@@ -131,6 +132,13 @@ class StepRecorder(ProgramRecorder):
         else:
             self.before.append(OldGradient(node, old, old.array.copy()))
             node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
+
+    def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
+        """As in ProgramRecorder. Notes a parameter that an optimizer of `after` will write to."""
+        i = super().capture(tensor, name, as_memory)
+        if id(tensor) in self.late:
+            self.later.add(i)
+        return i
 
     def note_read(self, tensor: Tensor | Slot) -> None:
         """Note that Python code reads a tensor. Raises ProgramError if the step changes it, before or after."""
@@ -293,11 +301,20 @@ class StepRecorder(ProgramRecorder):
     def show_gradients(self) -> None:
         """Make each run leave the gradients in .grad, but for those that it clears first and an optimizer takes."""
         used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
+        for i, (node, old) in self.asked.items():
+            if i not in self.leaves:
+                self.before.append(OldGradient(node, old))
+        for i, (node, old) in self.cleared.items():
+            if i not in self.leaves:  # no backward pass of the step reaches it
+                self.leaves[i], self.begun[i], self.sums[i] = node, old, -1
+                self.fresh.add(i)
         for i, node in self.leaves.items():
             g, is_fresh, old = node.grad, i in self.fresh, self.begun[i]
             if g is None:
                 self.emptied.append(node)
                 g = node.grad = self.needed.get(i)
+            elif not isinstance(g, (Slot, SlotRows)):
+                g = node.grad = Slot(self, self.number(g))
             is_sum = isinstance(g, SlotRows) or (g is not None and g.index == self.sums[i])
             adds = old is None and is_sum and i not in self.asked and self.sums[i] not in used
             if not (is_fresh or adds or (old is not None and not self.has_read(old))):

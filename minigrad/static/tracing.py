@@ -108,11 +108,12 @@ class TracingObserver(modes.Observer):
 
     def sets_grad(self, node: AccumulateGrad) -> None:
         """Note that the function clears or sets the .grad of a leaf."""
-        self.recorder.cleared.add(id(node))
+        self.recorder.cleared.setdefault(id(node), (node, node.grad))
 
     def reads_grad(self, node: AccumulateGrad) -> None:
         """Note that the function reads the .grad of a leaf."""
-        self.recorder.asked.add(id(node))
+        if id(node) not in self.recorder.cleared:
+            self.recorder.asked.setdefault(id(node), (node, node.grad))
 
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
@@ -186,8 +187,9 @@ class ProgramRecorder:
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.made: dict[int, Tensor] = {}  # id of a tensor that the function made -> the tensor
         self.slots: list[weakref.ref[Slot]] = []
-        self.cleared: set[int] = set()  # ids of the nodes of leaves whose .grad was cleared or set
-        self.asked: set[int] = set()  # and of those whose .grad was read
+        # id of the node of a leaf -> the node, and its .grad when it was first cleared or set; first read
+        self.cleared: dict[int, tuple[AccumulateGrad, Any]] = {}
+        self.asked: dict[int, tuple[AccumulateGrad, Any]] = {}
         self.reread = False  # has the function read what an earlier call of it stored outside?
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number

@@ -277,6 +277,8 @@ class Replay:
             return self._call(f, recorder, arrays, python)
         except BaseException:
             python.restore()
+            recorder.leaves |= {i: node for i, (node, _) in recorder.cleared.items()}
+            recorder.begun |= {i: grad for i, (_, grad) in recorder.cleared.items()}
             raise
         finally:
             replacement.step = before
