@@ -73,7 +73,7 @@ class Size(tuple[int, ...], metaclass=TopLevel):
         part = tuple.__getitem__(self, index)
         return part if part.__class__ is int else tuple.__new__(Size, part)
 
-    def __add__(self, other: Any) -> Any:  # Size for a tuple
+    def __add__(self, other: object) -> Any:  # Size for a tuple
         if isinstance(other, tuple):
             return Size(tuple.__add__(self, other))
         added = getattr(other, "__radd__", lambda _: NotImplemented)(self)

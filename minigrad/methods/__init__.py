@@ -20,7 +20,7 @@ NumPy's two protocols turn `np.exp(x)` and `np.sum(x, axis=0)` into `x.exp()` an
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = N
     return NotImplemented if several else x.norm(ord, axis, keepdims)
 
 
-def padded(array: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Any:
+def padded(array: Reductions, pad_width: Sequence[Any] | int, mode: str = "constant", constant_values: float = 0) -> Any:
     """np.pad, if it pads with one value."""
     if mode != "constant" or np.ndim(constant_values):
         return NotImplemented

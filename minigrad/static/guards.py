@@ -113,7 +113,7 @@ PLAIN = (int, float, complex, str, bytes, frozenset, np.generic, type(None))
 CONTAINERS = (Mapping, list, tuple, deque)
 
 
-def contents_of(x: Any, _: object = None) -> bytes | frozenset[Any]:
+def contents_of(x: Any, _: object = None) -> bytes | frozenset[object]:
     """The entries of an array or a set, to compare them.
 
     >>> contents_of({1, 2})
@@ -122,7 +122,7 @@ def contents_of(x: Any, _: object = None) -> bytes | frozenset[Any]:
     return x.tobytes() if isinstance(x, np.ndarray) else frozenset(x)
 
 
-def length_of(x: Any, _: object = None) -> int:
+def length_of(x: object, _: object = None) -> int:
     """How many entries or attributes has a container or an object?
 
     >>> length_of({"beta": 0.5})
@@ -131,7 +131,7 @@ def length_of(x: Any, _: object = None) -> int:
     return len(_sized(x))
 
 
-def _sized(x: Any) -> Sized:
+def _sized(x: object) -> Sized:
     return x if isinstance(x, CONTAINERS) else vars(x)
 
 

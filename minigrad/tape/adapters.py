@@ -93,7 +93,7 @@ def rerun_of(tape: Any, by_torch: bool) -> Rerun | None:
     return TorchRerun(tape._torch)
 
 
-def computed_again(tapes: Iterable[Any], z: Any) -> tuple[Rerun | None, str]:
+def computed_again(tapes: Iterable[Any], z: object) -> tuple[Rerun | None, str]:
     """Compute z again as it was recorded, to get a graph of ours; None, and the reason, if this is not possible."""
     reruns = (rerun_of(tape, not isinstance(z, Tensor)) for tape in tapes)
     recorded = [rerun for rerun in reruns if rerun and rerun.seen.known(z) is not None]

@@ -247,7 +247,7 @@ def share_counter(x: Any, y: Any) -> bool:
 
 
 def op_call(
-    op: Any,
+    op: object,
     operands: tuple[Any, ...],
     settings: dict[str, Any],
     inputs: list[Input],

@@ -151,7 +151,7 @@ class Rerun:
             array = self._values(alive)
         return np.array(array)
 
-    def _values(self, recorded: Any) -> Array:
+    def _values(self, recorded: Tensor) -> Array:
         return np.asarray(recorded.array)
 
     def _must_agree(self, k: int, output: int, result: Tensor) -> None:

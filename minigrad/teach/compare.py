@@ -323,7 +323,7 @@ def _array(snapshot: Snapshot | None) -> Array | None:
     return None if snapshot is None else snapshot.array
 
 
-def _tapes_in(namespace: Mapping[str, Any]) -> list[Tape]:
+def _tapes_in(namespace: Mapping[str, object]) -> list[Tape]:
     """The tapes in a namespace, the oldest first."""
     found = [t for t in namespace.values() if isinstance(t, Tape)]
     for both in (t for t in namespace.values() if isinstance(t, BothTapes)):

@@ -82,7 +82,7 @@ def _of_the_other(s: Settings) -> Settings:
     return {"average_v": lambda a, g, beta: b2 * a + (1 - b1) * g}
 
 
-def _corrected(by: Callable[[float, int], Any]) -> Settings:
+def _corrected(by: Callable[[float, int], float | Array]) -> Settings:
     """Both averages, corrected by another number."""
     return {"correct_m": by, "correct_v": by}
 

@@ -19,7 +19,7 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.diagnose import SECONDS
-from minigrad.teach.difference import Difference, difference
+from minigrad.teach.difference import Array, Difference, difference
 from minigrad.teach.mistakes_of_steps import (
     AROUND,
     FACTORS,
@@ -162,7 +162,7 @@ def _explained(
     return diagnose_update(optimizer, dict(settings), _joined(start), grads, yours, right, sizes)
 
 
-def _drawn() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _drawn() -> tuple[dict[str, Array], list[dict[str, Array]]]:
     """Parameters, and gradients for 6 steps."""
     rng = np.random.default_rng(0)
     params, *grads = [{"w": rng.normal(size=(2, 3)), "b": rng.normal(size=3)} for _ in range(7)]
@@ -370,5 +370,5 @@ def _two_at_once(slips: Sequence[Slip], gives: Callable[[Slip], bool]) -> Diagno
     return general_diagnosis(one.kind, message, f"{one.hint} {two.hint}", (two.kind,))
 
 
-def _agree(some: Iterable[Any], others: Iterable[Any]) -> bool:
+def _agree(some: Iterable[object], others: Iterable[object]) -> bool:
     return all(difference(a, b).ok for a, b in zip(some, others, strict=True))
