@@ -67,9 +67,8 @@ class PythonState:
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        now = surroundings(
-            self.f, self.arguments
-        )  # not kept: it would keep alive what the function has stored
+        # Not kept: it would keep alive what the function has stored.
+        now = surroundings(self.f, self.arguments)
         after = _values_of(now.variables)
         self._check_tensors(after, recorder)
         self.guard = self.around.guard(now, recorder.assigned.keys(), self.growing)

@@ -55,19 +55,16 @@ class StepRecorder(ProgramRecorder):
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
         self.replaced: dict[int, Tensor] = {}  # captured -> the tensor whose .data was assigned
-        self.begun: dict[
-            int, Any
-        ] = {}  # id of a leaf's node -> its .grad when the step first adds to it
+        # By the id of a leaf's node: its .grad when the step first adds to it
+        self.begun: dict[int, Any] = {}
         self.fresh: set[int] = set()  # ids of those whose .grad the step has cleared before
-        self.sums: dict[
-            int, int
-        ] = {}  # id of a node -> the number of its gradient after the last backward pass
+        # The number of its gradient after the last backward pass
+        self.sums: dict[int, int] = {}
         # (leaf, how, number of its gradient): each run sets the leaf's .grad. See _show
         self.shown: list[tuple[AccumulateGrad, Any, int]] = []
         self.emptied: list[AccumulateGrad] = []  # leaves whose .grad is None after each run
-        self.needed: dict[
-            int, Any
-        ] = {}  # id of a leaf's node -> its .grad, with which an optimizer of `after` steps
+        # By the id of a leaf's node: its .grad, with which an optimizer of `after` steps
+        self.needed: dict[int, Any] = {}
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Record the backward pass for all captured leaves that require a gradient.
