@@ -28,6 +28,7 @@ def static(workload):
 
         @compiled
         def chain(one):
+            x.grad = a.grad = b.grad = None
             z = x * one
             for _ in range(d.n):
                 z = z * a
@@ -97,6 +98,7 @@ def static(workload):
 
         @compiled
         def sequence(x):
+            cell.zero_grad()
             h = minigrad.zeros(d.N, d.H)
             c = minigrad.zeros(d.N, d.H)
             for t in range(d.T):
