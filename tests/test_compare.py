@@ -243,6 +243,41 @@ def test_a_freed_graph_is_computed_again_without_gradients_and_within_a_recordin
     assert list(other.document["ops"]) == ["mul", "cos"]
 
 
+def test_a_newer_tape_that_only_reads_the_result_does_not_hide_the_one_that_made_it():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sin().sum()
+        z.backward()
+    with minigrad.record() as newer:
+        _ = z * 1.0
+
+    row = compare_in(dict(locals()), z, {"x": (x * x).cos()}).rows[0]
+
+    assert row.diagnosis.kind == "forgot_inner" and tape.number < newer.number
+
+
+def test_of_a_freed_graph_what_does_not_lead_to_the_result_is_told():
+    x, u = tensor([1.0, 2.0], requires_grad=True), tensor([1.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sum()
+        z.backward()
+
+    with pytest.raises(NoGradient, match="z does not depend on u"):
+        compare_in({"x": x, "u": u, "z": z, "tape": tape}, z, {"u": [1.0]})
+
+
+def test_the_sum_of_several_passes_is_recognized_after_the_last_one():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sum()
+        z.backward(retain_graph=True)
+        z.backward()
+
+    row = compare_in({"x": x, "z": z, "tape": tape}, z, {"x": x.grad}).rows[0]
+
+    assert row.diagnosis.kind == "accumulated_twice"
+
+
 class Applied(minigrad.autograd.Function):
     @staticmethod
     def forward(ctx, f, x):

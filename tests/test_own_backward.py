@@ -92,3 +92,17 @@ NOTHING = {
 @pytest.mark.parametrize("f", NOTHING.values(), ids=NOTHING)
 def test_otherwise_nothing_is_said(f):
     assert diagnose_backward(f, X) is None
+
+
+def test_a_function_may_be_applied_by_another_name():
+    apply = function(swish, lambda g, x: g * x.sigmoid()).apply
+
+    assert "path" in diagnose_backward(lambda x: apply(x).sum(), X).message
+
+
+def test_what_the_users_forward_raises_is_not_shown():
+    def forward(x):
+        assert not minigrad.is_grad_enabled()
+        return x * x
+
+    assert diagnose_backward(function(forward, lambda g, x: g * x).apply, X) is None

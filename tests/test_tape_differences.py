@@ -87,6 +87,27 @@ def test_a_function_of_the_user_runs_again_and_its_backward_is_checked():
     assert cases.several_results().differences()
 
 
+def test_a_function_that_computes_in_single_precision_is_refused():
+    class Square(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            z = minigrad.zeros(len(x))
+            z[:] = x * x
+            return z
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    tape = recorded(
+        lambda x: Square.apply(x).sum(), minigrad.tensor([1.0, 2.0], requires_grad=True)
+    )
+
+    with pytest.raises(ValueError, match="Square, which made .*, does not compute in double"):
+        tape.differences()
+
+
 def test_modules_run_again_and_a_mask_of_dropout_is_the_one_that_was_drawn():
     net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Tanh(), nn.Linear(4, 1))
     with minigrad.record() as tape:

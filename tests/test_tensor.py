@@ -185,7 +185,8 @@ NUMPY_CALLS = """
     np.nansum(x, axis=1) | np.nanmean(x) | np.cov(x) | np.cov(x, rowvar=False) | np.corrcoef(x) | np.append(x, x) |
     np.append(x, x, axis=1) | np.column_stack([x, x[0]]) | np.log10(x) | np.sinc(x) | np.copysign(a, -x) |
     np.copysign(1.0, x) | np.float_power(x, 2) | np.heaviside(x - 2, 0.5) | np.rad2deg(x) | np.flipud(x) |
-    np.count_nonzero(x, axis=1) | np.hsplit(x, 2) |
+    np.count_nonzero(x, axis=1) | np.hsplit(x, 2) | np.append([], x[0]) | np.append(x, 3.0) | np.cov(x, x) |
+    np.vdot(x[0], [1.0, 2.0]) | np.column_stack([x, [1.0, 2.0]]) |
     np.cross(a[[0, 0]][:, [0, 1, 0]], x[[1, 1]][:, [0, 1, 0]]) | np.clip(a, x / 2, x) | np.vstack([a, x])
 """
 

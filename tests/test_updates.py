@@ -635,3 +635,9 @@ def test_an_optimizer_of_ones_own_is_compared_and_its_mistake_named(own, kind, s
 
     assert report.diagnosis.kind == kind and said in str(report)
     assert str(report).count("the largest difference is in") == 1
+
+
+@pytest.mark.parametrize("given", [{"params": [1.0]}, {"grads": [[5.0]]}])
+def test_parameters_without_gradients_are_refused(given):
+    with pytest.raises(ValueError, match="params and grads belong together"):
+        compare_update(optim.Adam, {"lr": 0.1}, yours=OwnAdam, **given)

@@ -5,7 +5,6 @@ can say which input has a wrong gradient. The numbers come from minigrad/autogra
 If the `backward` of a Function is wrong, the report also names the mistake, if it is known.
 """
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from minigrad.autograd.numerical import GradcheckError, gradcheck
 from minigrad.core.errors import DtypeError
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn import Module
+from minigrad.nn.stateless import functional_call
 from minigrad.teach.own_backward import diagnose_backward
 from minigrad.teach.report import Report
 
@@ -40,11 +40,17 @@ class GradcheckReport(Report[GradcheckRow]):
     header = ("input", "shape", "gradient")
 
 
+def _in_double(module: Module) -> Any:
+    """The module as a function that computes with copies of its parameters and buffers, in float64."""
+    state = {n: _copied(t.clone()) for n, t in module.state_dict().items()}
+    return lambda *xs: functional_call(module, dict(state), xs)
+
+
 def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
     doubled = [_copied(x) for x in xs]
     if isinstance(f, Module):
-        f = deepcopy(f).double()
+        f = _in_double(f)
     rows = []
     for k, x in enumerate(doubled):
         if not isinstance(x, Tensor) or x.array.dtype.kind != "f":

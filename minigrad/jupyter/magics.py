@@ -278,6 +278,7 @@ class AutogradMagics(Magics):
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
         derived: dict[Any, Any] = {}
+        written: dict[str, Any] = {}  # names for tensors without one
         for name, expression in gradients(terms[1:]):
             of = self._value(name, "%compare") if "[" in name else name
             if of is not name and not isinstance(of, tensor_kinds()):
@@ -285,7 +286,11 @@ class AutogradMagics(Magics):
             if of in derived:
                 raise UsageError(f"%compare: {name} is given twice.")
             derived[of] = self._value(expression, "%compare")
-        return compare_in(self.shell.user_ns, self._value(terms[0], "%compare"), derived)
+            if of is not name:
+                written[name] = of
+        return compare_in(
+            {**self.shell.user_ns, **written}, self._value(terms[0], "%compare"), derived
+        )
 
     @line_magic
     def gradcheck(self, line: str) -> GradcheckReport:

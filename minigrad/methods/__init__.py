@@ -81,7 +81,12 @@ class ArrayMethods(Entries, Products, Statistics, Operators, Writing):
         known = () if replacement is None else replacement.__code__.co_varnames
         unknown = [name for name in kwargs if name not in known]
         if replacement is not None and not unknown:
-            z = replacement(*args, **kwargs)
+            try:
+                z = replacement(*args, **kwargs)
+            except (AttributeError, TypeError, RuntimeError):  # NumPy also takes lists, numbers and mixed dtypes
+                if not needs_no_gradient((args, kwargs)):
+                    raise
+                z = NotImplemented
             if z is not NotImplemented:
                 return z
         if needs_no_gradient((args, kwargs)):
@@ -174,7 +179,7 @@ def padded(array: Reductions, pad_width: Sequence[Any] | int, mode: str = "const
 PRODUCTS = {np.cross, np.inner, np.kron, np.linalg.solve, np.outer, np.tensordot, np.vdot}
 # These are methods with the same arguments: np.mean(x, axis=0) is x.mean(axis=0).
 METHODS = """
-    all any copysign count_nonzero deg2rad diagflat dsplit fliplr flipud float_power heaviside hsplit isneginf isposinf log10 mean
+    all any copysign count_nonzero deg2rad diagflat dsplit fliplr flipud float_power hsplit isneginf isposinf log10 mean
     moveaxis rad2deg ravel reshape sinc sum trace vsplit
 """
 OTHERS = {"np.put", "np.select"}  # ours of these names do something else

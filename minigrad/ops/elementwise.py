@@ -126,17 +126,16 @@ def in_single(op, out, *xs, **settings):
 def single_for_halves(*ops):
     """Let these ops compute in single precision if their operands are in half precision."""
 
-    def wider(forward):
+    def wider(op, forward):
         def computed(x, *others, **settings):
             if x.dtype.char != "e":
                 return forward(x, *others, **settings)
-            out, xs = settings.pop("out", None), [v.astype(np.float32) for v in (x, *others)]
-            return into(out, forward(*xs, **settings).astype(x.dtype))
+            return in_single(op, settings.pop("out", None), x, *others, **settings)
 
         return computed
 
     for op in ops:
-        op.forward = wider(op.forward)
+        op.forward = wider(op, op.forward)
 
 
 def copied(x, out):

@@ -16,6 +16,7 @@ from minigrad.core.sparse import RowSparse
 from minigrad.ops.elementwise import (
     HALF,
     ZERO,
+    in_single,
     into,
     keep,
     sigmoid,
@@ -46,6 +47,8 @@ def elu(x, *, alpha=1.0, scale=1.0, out=None):
 
     Source: Clevert et al., Exponential Linear Units (2016).
     """
+    if x.dtype.char == "e":
+        return in_single(elu, out, x, alpha=alpha, scale=scale)
     below = np.expm1(np.minimum(x, ZERO[x.dtype]))  # 0 where x > 0
     z = np.maximum(x, ZERO[x.dtype]) + (below if alpha == 1 else below * np.array(alpha, x.dtype))
     return into(out, z if scale == 1 else z * np.array(scale, x.dtype))
@@ -60,6 +63,8 @@ def silu(x, *, out=None):
 
     z is x * sigmoid(x), also known as swish.
     """
+    if x.dtype.char == "e":
+        return in_single(silu, out, x)
     return into(out, x * sigmoid.forward(x))
 
 
@@ -80,6 +85,8 @@ def gelu(x, *, approximate="none"):
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
     """
+    if x.dtype.char == "e":
+        return in_single(gelu, None, x, approximate=approximate)
     if approximate == "tanh":
         return x * x.dtype.type(0.5) * (np.tanh(_inside_tanh(x)) + 1)
     if approximate != "none":
@@ -126,6 +133,8 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 
     Where beta * x > threshold, z is x.
     """
+    if x.dtype.char == "e":
+        return in_single(softplus, out, x, beta=beta, threshold=threshold)
     y = x if beta == 1 else x * x.dtype.type(beta)
     bound = np.array(threshold, x.dtype)
     z = np.log1p(np.exp(np.minimum(y, bound)))
@@ -263,7 +272,7 @@ softshrink.piecewise = {"x": "SoftshrinkBackwardBackward0"}
 prelu_kernel.piecewise = {"x": "PreluKernelBackwardBackward0"}
 
 
-single_for_halves(elu, gelu, glu, hardsigmoid, hardswish, logsigmoid, mish, silu, softplus)
+single_for_halves(glu, hardsigmoid, hardswish, logsigmoid, mish)
 
 
 # ---------------------------------------------------------------- normalization, embedding, padding

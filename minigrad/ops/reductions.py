@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.dtypes import float16
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import add_up, normalize_axes, repeat_to, restore_axes
-from minigrad.ops.elementwise import into, keep, sign, single_for_halves, summed
+from minigrad.ops.elementwise import in_single, into, keep, sign, single_for_halves, summed
 from minigrad.ops.indexing import along, flat_along, gather, or_zero, scatter_add
 
 
@@ -288,6 +288,8 @@ def linalg_vector_norm(x, *, p=2, axis=None, keepdims=False):
     """
     if x.dtype.kind == "c":
         x = np.abs(x)
+    if x.dtype.char == "e":
+        return in_single(linalg_vector_norm, None, x, p=p, axis=axis, keepdims=keepdims)
     if p == 2:  # the usual norm, three times as fast
         return np.sqrt(add_up(np.square(x), axis, keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
@@ -453,4 +455,4 @@ def _uint8_if_x_is(x, z):
     return z.astype(x.dtype) if x.dtype == np.uint8 else z
 
 
-single_for_halves(var, std, linalg_vector_norm)  # sums and squares may overflow
+single_for_halves(var, std)  # sums and squares may overflow

@@ -36,6 +36,8 @@ def rsqrt(x, *, out=None):
     >>> minigrad.tensor([4.0, 16.0]).rsqrt()
     tensor([0.5000, 0.2500])
     """
+    if x.dtype.char == "e":
+        return in_single(rsqrt, out, x)
     z = np.sqrt(x, out=out)
     return np.reciprocal(z, out=out)
 
@@ -464,7 +466,7 @@ addcdiv.vjp(x=lambda g: g,
             b=lambda g, a, b, value: -g * value * (a / b / b))
 
 
-single_for_halves(rsqrt, sinc)
+single_for_halves(sinc)
 
 
 # ------------------------------------------------------------------- the error function

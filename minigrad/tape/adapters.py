@@ -102,11 +102,15 @@ def computed_again(tapes: Iterable[Any], z: object) -> tuple[Rerun | None, str]:
             None,
             "the tensor was not recorded. Record the lines that compute it, with %%autograd",
         )
-    try:
-        recorded[-1].run(z)
-    except CannotRepeat as error:
-        return None, str(error)
-    return recorded[-1], ""
+    why = ""
+    for rerun in reversed(recorded):  # a newer tape may only have read z
+        try:
+            rerun.run(z)
+        except CannotRepeat as error:
+            why = why or str(error)
+        else:
+            return rerun, ""
+    return None, why
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

@@ -337,6 +337,15 @@ class _Loss(Rerun):
             return None
         return replace(call, settings={name: _setting(v) for name, v in call.settings.items()})
 
+    def _applied(self, k: int) -> list[Tensor]:
+        results = super()._applied(k)
+        if any(z.dtype.kind == "f" and z.dtype != np.float64 for z in results):
+            op = self.entries[k].op
+            raise CannotRepeat(
+                f"{op}, which made {self.names[k]}, does not compute in double precision"
+            )
+        return results
+
     def _operand(self, i: Input) -> Tensor:
         assert i.entry is not None
         fixed = i.entry not in self.onward and not self.entries[i.entry].view

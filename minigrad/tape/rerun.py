@@ -20,6 +20,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
+from minigrad.random import fork_rng
 from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
 from minigrad.tape.recorder import Recorder
@@ -61,7 +62,7 @@ class Rerun:
 
     def run_entry(self, root: int) -> None:
         """Compute the results of an entry again."""
-        with modes.unobserved(), modes.enable_grad():
+        with modes.unobserved(), modes.enable_grad(), fork_rng():
             for k in sorted(computed_from(self.entries, [root])):
                 self._again(k)
 
@@ -147,7 +148,7 @@ class Rerun:
         if array is None:
             alive = self.seen.alive(made.tensor)
             if alive is None or self.seen.version_of(alive) != made.version:
-                raise CannotRepeat(f"{self.names[i.entry]} is large, and its values were not kept")
+                raise CannotRepeat(f"{self.names[i.entry]} was not recorded in full")
             array = self._values(alive)
         return np.array(array)
 

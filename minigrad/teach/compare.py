@@ -46,7 +46,7 @@ from minigrad.teach.diagnose import Candidates, explanations, likeliest
 from minigrad.teach.difference import Difference, difference, last_digit, real_array
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
-from minigrad.teach.uses import MISFITS
+from minigrad.teach.uses import MISFITS, has_hooks
 from minigrad.teach.whole import repeated
 
 FREED = "compared with .grad, because an earlier backward() has freed the graph"
@@ -192,7 +192,8 @@ def compare_in(
                 found = None if ours is None else explanations(ours, mine)
                 if ours is None and d.verdict != "not an array":
                     a, b = double_of(mine), double_of(right)
-                    reason = usual_mistake(a, b, {b.size}) or reason
+                    otherwise = reason if d.verdict == "different" else ""
+                    reason = usual_mistake(a, b, {b.size}) or otherwise
                 note = "\n".join(filter(None, (note, reason)))
         small = "" if atol is not None else _too_small(d, right)
         notes.append("\n".join(filter(None, (note, small))))
@@ -254,19 +255,21 @@ def _with_a_graph(
     z: Tensor, named: list[tuple[str, Any, Any]], namespace: Mapping[str, Any]
 ) -> tuple[Tensor, list[tuple[str, Any, Any]], Mapping[str, Any], str]:
     """The tensors of a freed graph, computed again; or as they are, and the reason why this is not possible."""
+    if has_hooks(z):
+        return z, named, namespace, NOT_AGAIN.format("hooks may change its gradients")
     rerun, why = computed_again(_tapes_in(namespace), z)
-    if rerun is not None:
-        root, again = rerun.ours(z), [(name, rerun.ours(x), mine) for name, x, mine in named]
-        missing = [name for (name, x, _) in again if x is None]
-        if root is not None and not missing and not _has_hooks(z):
-            return root, again, _renamed(namespace, rerun), ""
-        why = f"{missing[0]} is not on its tape" if missing else "hooks may change its gradients"
+    root = None if rerun is None else rerun.ours(z)
+    if rerun is not None and root is not None:
+        again = []
+        for name, x, mine in named:
+            ours = rerun.ours(x)
+            if ours is not None and x.is_leaf and x.requires_grad:
+                ours.grad = x.grad
+            again.append(
+                (name, x if ours is None else ours, mine)
+            )  # z does not depend on x without ours
+        return root, again, _renamed(namespace, rerun), ""
     return z, named, namespace, NOT_AGAIN.format(why)
-
-
-def _has_hooks(z: Tensor) -> bool:
-    plans = [node.plan for node in reachable([z.node]) if isinstance(node.plan, Hooked)]
-    return any(plan.on_result or plan.before or plan.after for plan in plans)
 
 
 def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:

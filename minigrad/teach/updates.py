@@ -112,8 +112,7 @@ def compare_update(
     >>> compare_update(optim.SGD, {"lr": 0.1}, yours=MySGD).diagnosis.kind
     'scale'
     """
-    if params is None:
-        params, grads = _drawn()
+    params, grads = _given(params, grads, yours)
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
@@ -125,9 +124,8 @@ def compare_update(
     ]
     found = None
     if {d.verdict for _, d in differences if not d.ok} == {"different"}:
-        found = _explained(optimizer, settings, start, gs, mine, right)
-        if callable(yours) and _agree(map(_joined, mine), [_joined(start)] * len(mine)):
-            found = UNCHANGED
+        still = callable(yours) and _agree(map(_joined, mine), [_joined(start)] * len(mine))
+        found = UNCHANGED if still else _explained(optimizer, settings, start, gs, mine, right)
     return _report(optimizer.__name__, differences, found)
 
 
@@ -162,8 +160,15 @@ def _explained(
     return diagnose_update(optimizer, dict(settings), _joined(start), grads, yours, right, sizes)
 
 
-def _drawn() -> tuple[dict[str, Array], list[dict[str, Array]]]:
-    """Parameters, and gradients for 6 steps."""
+def _given(params: Any, grads: Sequence[Any], yours: object) -> tuple[Any, Sequence[Any]]:
+    """The parameters and the gradients of each step; drawn for 6 steps if both are left out."""
+    if params is not None and len(grads):
+        return params, grads
+    if params is not None or len(grads) or not callable(yours):
+        raise ValueError(
+            "compare_update: params and grads belong together. To fix it, give both; or, to compare an optimizer that "
+            "you wrote, leave out both."
+        )
     rng = np.random.default_rng(0)
     params, *grads = [{"w": rng.normal(size=(2, 3)), "b": rng.normal(size=3)} for _ in range(7)]
     return params, grads

@@ -36,6 +36,13 @@ AnyNode = Node | AccumulateGrad
 MISFITS = ArithmeticError, LookupError, RuntimeError, TypeError, ValueError
 
 
+def has_hooks(z: Tensor) -> bool:
+    """Would a backward pass from z call hooks, which may change gradients?"""
+    nodes = reachable([] if z.node is None else [z.node])
+    plans = [node.plan for node in nodes if isinstance(node.plan, Hooked)]
+    return any(plan.on_result or plan.before or plan.after for plan in plans)
+
+
 @dataclass(eq=False, repr=False)
 class Use:
     """One edge of the tape, with the values at the operation where it starts.

@@ -35,7 +35,7 @@ from minigrad.teach.mistakes import (
     message_and_hint,
     one_number,
 )
-from minigrad.teach.uses import MISFITS, Use, constant_factor
+from minigrad.teach.uses import MISFITS, Use, constant_factor, has_hooks
 
 Places = Iterator[dict[str, Any]]
 Search = Callable[[Answer], Places]
@@ -458,11 +458,13 @@ def _of_another_result(a: Answer) -> Places:
 
     Check which result is to be differentiated.
     """
+    if a.few:
+        return
     several = a.graph.variables.items()
     losses = {n: t for n, t in several if t.array.size == 1 and not t.is_leaf and t is not a.z}
     for name, loss in islice(losses.items(), RESULTS):
-        if loss.node in a.graph.gradients:
-            continue  # on the way to z
+        if loss.node in a.graph.gradients or has_hooks(loss):
+            continue  # on the way to z; or the pass would run code of the user
         with suppress(AutogradError):  # its graph may have been freed
             (g,) = grad(loss, [a.x], retain_graph=True, allow_unused=True)
             if g is not None and not tells_nothing(g.array) and a.same(g.array):
