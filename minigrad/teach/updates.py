@@ -19,7 +19,7 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.diagnose import SECONDS
-from minigrad.teach.difference import Array, Difference, difference
+from minigrad.teach.difference import Difference, difference
 from minigrad.teach.mistakes_of_steps import (
     AROUND,
     FACTORS,
