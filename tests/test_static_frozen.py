@@ -778,3 +778,52 @@ def test_what_is_recorded_again_and_again_is_warned_of():
         for k in range(12):
             s.beta = k / 2
             assert step(T(2.0)).item() == k
+
+
+def test_a_learning_rate_that_the_step_itself_reads_is_followed():
+    w = minigrad.ones(2, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.5)
+    schedule = optim.lr_scheduler.ExponentialLR(sgd, 0.5)
+
+    @static.compile
+    def f(x):
+        sgd.zero_grad()
+        (w * x).sum().backward()
+        sgd.step()
+        return x.sum() * sgd.param_groups[0]["lr"]
+
+    found = []
+    for _ in range(4):
+        found.append(f(minigrad.ones(1)).item())
+        schedule.step()
+
+    assert found == [0.5, 0.25, 0.125, 0.0625]
+
+
+def test_an_update_that_reads_gradients_is_recorded_once():
+    w = minigrad.ones(2, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.5)
+
+    @static.compile
+    def update():
+        nn.utils.clip_grad_norm_([w], 1.0)
+        sgd.step()
+
+    v = w.detach().clone().requires_grad_()
+    eager = optim.SGD([v], lr=0.5)
+    for k in range(1, 6):
+        w.grad, v.grad = minigrad.full((2,), k * 1.0), minigrad.full((2,), k * 1.0)
+        update()
+        nn.utils.clip_grad_norm_([v], 1.0)
+        eager.step()
+
+    assert w.allclose(v) and len(update.programs) == 1
+
+
+def test_grad_mode_and_no_grad_have_a_program_each():
+    f = static.compile(lambda x: x * 2)
+    for k in range(8):
+        with minigrad.set_grad_enabled(k % 2 == 0):
+            f(minigrad.ones(2))
+
+    assert len(f.programs) == 2

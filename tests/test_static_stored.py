@@ -615,3 +615,86 @@ def test_a_step_that_seeds_a_generator_is_refused(seed):
 def test_a_function_alone_may_not_keep_a_tensor_that_it_writes_to():
     with pytest.raises(ProgramError, match="writes to a tensor from outside"):
         static.record(made_in_the_first_call())(minigrad.ones(3))
+
+
+class Kept:
+    """An object in which a step keeps things."""
+
+    def __init__(self):
+        self.loss, self.total, self.calls, self.turn, self.seen = None, 0.0, 0, 0, []
+
+    def step(self):
+        """Has the name of an attribute that other steps count up."""
+
+
+def _latest(x, kept):
+    kept.loss = x.sum()
+    return x * 2
+
+
+def _sum(x, kept):
+    kept.total += x.sum()
+    return x * 2
+
+
+def _counted(x, kept):
+    kept.step()
+    kept.calls += 1
+    return x * 2
+
+
+def _numbers(x, kept):
+    kept.seen.append(x.shape[0])
+    return x * 2
+
+
+BETWEEN = {  # a step, and what is done between two calls
+    "each kept reference keeps its value": (_latest, lambda kept, said: said.append(kept.loss)),
+    "a sum begins anew": (_sum, lambda kept, said: setattr(kept, "total", 0.0)),
+    "a value is removed": (_latest, lambda kept, said: setattr(kept, "loss", None)),
+    "calls are counted": (_counted, lambda kept, said: None),
+    "numbers are appended": (_numbers, lambda kept, said: None),
+}
+
+
+@pytest.mark.parametrize("step, between", BETWEEN.values(), ids=BETWEEN)
+def test_what_a_step_keeps_in_an_object_is_what_an_eager_one_keeps(step, between):
+    def run(compiled):
+        kept, said = Kept(), []
+        f = static.compile(lambda x: step(x, kept)) if compiled else lambda x: step(x, kept)
+        for k in range(6):
+            f(minigrad.ones(2) * k)
+            if k == 3:
+                between(kept, said)
+            said.append((float(kept.total), kept.calls, [*kept.seen]))
+            if kept.loss is not None:
+                said.append(kept.loss)
+        return [x.item() if isinstance(x, minigrad.Tensor) else x for x in said]
+
+    assert run(compiled=True) == run(compiled=False)
+
+
+@pytest.mark.parametrize("change", [lambda n: (n + 1) % 3, lambda n: min(n + 1, 3)])
+def test_a_number_that_is_not_only_added_to_is_refused(change):
+    kept = Kept()
+
+    def f(x):
+        kept.turn = change(kept.turn)
+        return x * 2
+
+    f = static.compile(f)
+    with pytest.raises(ProgramError, match="depends on"):
+        for _ in range(4):
+            f(minigrad.ones(2))
+
+
+def test_a_list_is_as_before_after_a_call_that_raised_an_error():
+    losses = []
+
+    def f(x):
+        losses.append(x.sum())
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        static.compile(f)(minigrad.ones(2))
+    assert losses == []

@@ -19,7 +19,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, repeat
 from operator import getitem, is_
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -140,6 +140,18 @@ def is_alike(x: object, y: object) -> bool:
     return x is y or (type(x) is type(y) and isinstance(x, PLAIN) and x == y)
 
 
+def _adds(code: CodeType, name: object) -> bool:
+    """Is each number that the code stores under this name a sum or a difference, as in  calls += 1?"""
+    last = ""
+    for i in dis.get_instructions(code):
+        is_store = i.opname in ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL") and i.argval == name
+        if is_store and last not in ("+", "-", "+=", "-="):
+            return False
+        if not i.opname.startswith(("LOAD", "SWAP", "COPY")):
+            last = i.argrepr if i.opname == "BINARY_OP" else ""
+    return True
+
+
 def _names_in(code: CodeType) -> set[str]:
     """The names and texts in the code of a function, and of the functions in it."""
     texts = {x for x in code.co_consts if isinstance(x, str)}
@@ -188,9 +200,9 @@ class Surroundings(NamedTuple):
             return False
         key = v.name if v.key == CONTENT else v.key
         lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
-        lines = [i for i in lines if type(i.argval) is type(key)]
+        lines = [i for i in lines if type(i.argval) is type(key) and i.opname != "LOAD_METHOD"]
         loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
-        return loads <= (1 if v.entry else stores)
+        return loads <= (1 if v.entry else stores) and all(map(_adds, self.codes, repeat(key)))
 
     def loads(self, name: str) -> bool:
         """Does the code read an attribute or a variable of this name, or does it at most store it?"""
@@ -223,6 +235,13 @@ class Surroundings(NamedTuple):
             elif isinstance(v.value, Optimizer):
                 own = {"state": v.value.state, "param_groups": v.value.param_groups}
                 same += _attributes(v.name, v.value, own)
+                if "param_groups" in self.names:
+                    same += [
+                        OutsideVariable(f"{v.name}.param_groups[{k}][{s!r}]", x, g, s)
+                        for k, g in enumerate(v.value.param_groups)
+                        for s, x in g.items()
+                        if isinstance(x, PLAIN)
+                    ]
                 params = [group["params"] for group in v.value.param_groups]
                 same += map(_count, [*own.values(), *params])
         for name, t in [(v.name, v.value) for v in same if isinstance(v.value, Tensor)]:

@@ -59,6 +59,8 @@ class PythonState:
         }
         self.boxes = [(box, [*box]) for box in boxes.values()]
         self.growing: set[int] = set()  # ids of the lists to which the function has appended
+        # after check(): the variables that hold values of the program, as they were before, and the ids of the values
+        self.placed: list[tuple[OutsideVariable, int]] = []
         self.rereads = False  # does the function read tensors in a list to which it appends?
         self.changed: str | None = None
         self.is_used = False
@@ -70,6 +72,11 @@ class PythonState:
         # Not kept: it would keep alive what the function has stored.
         now = surroundings(self.f, self.arguments)
         after = _values_of(now.variables)
+        self.placed = [
+            (v._replace(value=self.before.get(v.name)), id(v.value))
+            for v in now.variables
+            if isinstance(v.value, Slot) and not isinstance(v.place, tuple | None)
+        ]
         self._check_tensors(after, recorder)
         self.guard = self.around.guard(now, recorder.assigned.keys(), self.growing)
         changed = [
@@ -109,6 +116,10 @@ class PythonState:
 
     def restore(self) -> None:
         """Give the variables that hold values of a program, which are not computed, what they held before."""
+        for box, before in self.boxes:
+            if len(box) != len(before) or not all(map(is_, box, before)):
+                box.clear()
+                box.extend(before)
         for v in self.around.variables:
             with suppress(LookupError, AttributeError, TypeError, ValueError):
                 now = v.read(v.place, v.key)

@@ -112,6 +112,13 @@ class StepRecorder(ProgramRecorder):
             hooked.depart((), g, node, tensors=True)
         self.leaves[id(node)] = node
 
+    def begin_reading(self, node: AccumulateGrad) -> None:
+        """As in ProgramRecorder: each run takes what is there then."""
+        known = node.grad is None or isinstance(node.grad, (Slot, SlotRows))
+        if id(node) not in self.leaves and not known and not node.grad.is_sparse:
+            self._begin_sum(node)
+            self.leaves[id(node)], self.sums[id(node)] = node, -1
+
     def _begin_sum(self, node: AccumulateGrad) -> None:
         """Begin a gradient with what is in .grad at the start of a run, unless the step has cleared it."""
         old = self.begun[id(node)] = node.grad

@@ -114,6 +114,7 @@ class TracingObserver(modes.Observer):
         """Note that the function reads the .grad of a leaf."""
         if id(node) not in self.recorder.cleared:
             self.recorder.asked.setdefault(id(node), (node, node.grad))
+            self.recorder.begin_reading(node)
 
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
@@ -199,6 +200,9 @@ class ProgramRecorder:
         self.origin = Origin("seed", None)  # of the instructions that are recorded next
         self._stopping = False
         self._live: set[int] = set()  # values through which a gradient can flow to an input
+
+    def begin_reading(self, node: AccumulateGrad) -> None:
+        """The function reads the .grad of a leaf before a backward pass."""
 
     # ------------------------------------------------------------------ values
 

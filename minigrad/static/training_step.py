@@ -145,7 +145,7 @@ class Compiled:
                 return replay
         earlier = stale if stale is not None and stale.once else None
         new = Replay(self.f, arrays, layout, inputs_need_grad, earlier)
-        replaced = [r for r in fitting if r.training == new.training]
+        replaced = [r for r in fitting if r.training == new.training and r.modes == new.modes]
         self.programs = [r for r in self.programs if r not in replaced] + [new]
         return new
 
@@ -249,7 +249,7 @@ class Replay:
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             python = PythonState(f, [part for part in parts_in(layout) if _is_fixed(part)])
             outputs = self._record(recorder, f, arrays, python)
-            if not recorder.instructions:
+            if not (recorder.instructions or recorder.after):
                 raise ProgramError("nothing was recorded: the function applied no op to tensors.")
             self._plan(recorder, python, outputs)
         self.after, self.modules = recorder.after, list(recorder.modules.values())
@@ -260,7 +260,13 @@ class Replay:
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
         self.leaves_more = any(
-            (self.plan.program.outputs[self.count :], self.emptied, self.after, self.counted)
+            (
+                self.plan.program.outputs[self.count :],
+                self.emptied,
+                self.after,
+                self.counted,
+                self.boxes,
+            )
         )
 
     def _record(
@@ -294,6 +300,12 @@ class Replay:
         left = recorder.left_behind()
         python.check_stored(recorder, [kept for kept, _ in left], self.earlier is not None)
         self.stored = [kept for kept, number in left if number is not None]
+        # Where the step has stored them: each run stores a new tensor there.
+        self.placed = [[v for v, i in python.placed if i == id(kept)] for kept in self.stored]
+        placed = [v for places in self.placed for v in places]
+        for v in placed:
+            v.write(v.value)
+        self.renewed = [v for v in placed if v.read is getattr and python.around.loads(v.key)]
         before_it = [recorder.assigned[id(module), name][-1] for module, name in self.assigned]
         new = not all(isinstance(value, tensor) for value in before_it)
         outputs += [number for _, number in left if number is not None]
@@ -400,6 +412,9 @@ class Replay:
             return False
         if not self.guard.holds():
             return False
+        for v in self.renewed:
+            if _kind_of(getattr(v.place, v.key, None)) != _kind_of(v.value):
+                return False
         if not all(map(is_, map(node_of, tensors), nodes)):
             return False
         for module, name, before, renewed in self.kept:
@@ -466,8 +481,12 @@ class Replay:
                 node.grad = wrap(g.copy())
             else:
                 write(node.grad.array, g)
-        for kept in self.stored:
-            if isinstance(kept, Slot):
+        for kept, places in zip(self.stored, self.placed, strict=True):
+            if places:
+                value = wrap(next(rest).copy())
+                for v in places:
+                    v.write(value)
+            elif isinstance(kept, Slot):
                 kept.stored = wrap(next(rest).copy())
             else:
                 kept.array = next(rest).copy()
