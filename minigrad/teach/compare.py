@@ -5,8 +5,8 @@
 
 The right gradients come from `autograd.grad` with retain_graph=True, so comparing changes nothing:
 no `.grad` changes, no saved value is freed, and nothing is recorded. If an earlier `backward()` has
-freed the graph, we compute z again from its tape; without a tape, we compare with what the pass left in
-`.grad`, and the row says so.
+freed the graph, we compute z again from its tape, in which a Function of the user runs again; without a
+tape, we compare with what the pass left in `.grad`, and the row says so.
 
 Read difference.py for what "close" means.
 """
