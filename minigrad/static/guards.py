@@ -140,6 +140,11 @@ def is_alike(x: object, y: object) -> bool:
     return x is y or (type(x) is type(y) and isinstance(x, PLAIN) and x == y)
 
 
+def _is_method(i: dis.Instruction) -> bool:
+    """Does this instruction load a method to call it? (From Python 3.12 on, it is a LOAD_ATTR.)"""
+    return i.opname == "LOAD_METHOD" or (i.opname == "LOAD_ATTR" and "NULL|self" in i.argrepr)
+
+
 def _adds(code: CodeType, name: object) -> bool:
     """Is each number that the code stores under this name a sum or a difference, as in  calls += 1?"""
     last = ""
@@ -147,7 +152,7 @@ def _adds(code: CodeType, name: object) -> bool:
         is_store = i.opname in ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL") and i.argval == name
         if is_store and last not in ("+", "-", "+=", "-="):
             return False
-        if not i.opname.startswith(("LOAD", "SWAP", "COPY")):
+        if not i.opname.startswith(("LOAD", "SWAP", "COPY", "EXTENDED_ARG")):
             last = i.argrepr if i.opname == "BINARY_OP" else ""
     return True
 
@@ -199,15 +204,21 @@ class Surroundings(NamedTuple):
         if v.place is None or v.read is contents_of:
             return False
         key = v.name if v.key == CONTENT else v.key
-        lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
-        lines = [i for i in lines if type(i.argval) is type(key) and i.opname != "LOAD_METHOD"]
-        loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
+        is_attribute = v.read is getattr and v.key != CONTENT
+        loads, stores = self._how_often(key, is_attribute)
         return loads <= (1 if v.entry else stores) and all(map(_adds, self.codes, repeat(key)))
 
     def loads(self, name: str) -> bool:
-        """Does the code read an attribute or a variable of this name, or does it at most store it?"""
-        lines = (i for code in self.codes for i in dis.get_instructions(code) if i.argval == name)
-        return any(i.opname.startswith("LOAD") for i in lines)
+        """Does the code read an attribute of this name, or does it at most store it?"""
+        return self._how_often(name, is_attribute=True)[0] > 0
+
+    def _how_often(self, key: object, is_attribute: bool) -> tuple[int, int]:
+        """How often the code loads and stores what has this name or key, but for methods, as in  optimizer.step()."""
+        lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
+        lines = [i for i in lines if type(i.argval) is type(key) and not _is_method(i)]
+        lines = [i for i in lines if i.opname.endswith("_ATTR") or not is_attribute]
+        loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
+        return loads, stores
 
     def guard(
         self, now: "Surroundings", assigned: Container[tuple[int, str]], growing: Container[int]
@@ -236,12 +247,7 @@ class Surroundings(NamedTuple):
                 own = {"state": v.value.state, "param_groups": v.value.param_groups}
                 same += _attributes(v.name, v.value, own)
                 if "param_groups" in self.names:
-                    same += [
-                        OutsideVariable(f"{v.name}.param_groups[{k}][{s!r}]", x, g, s)
-                        for k, g in enumerate(v.value.param_groups)
-                        for s, x in g.items()
-                        if isinstance(x, PLAIN)
-                    ]
+                    same += _settings_of(v.name, v.value)
                 params = [group["params"] for group in v.value.param_groups]
                 same += map(_count, [*own.values(), *params])
         for name, t in [(v.name, v.value) for v in same if isinstance(v.value, Tensor)]:
@@ -342,11 +348,7 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
         ]
         own = [v for v in own if _is_setting(v)] + children + hooks
     elif isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
-        groups = enumerate(x.param_groups)
-        settings = [
-            (f"{name}.param_groups[{k}][{s!r}]", v) for k, g in groups for s, v in g.items()
-        ]
-        return [OutsideVariable(setting, v) for setting, v in settings if isinstance(v, PLAIN)]
+        return [v._replace(place=None) for v in _settings_of(name, x)]
     elif ours:
         return ()
     of_classes: dict[str, object] = {}
@@ -357,6 +359,16 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     }
     counts = [] if ours or isinstance(x, type) else [_count(x, name)]
     return own + _attributes(name, x, inherited) + counts
+
+
+def _settings_of(name: str, x: Optimizer) -> list[OutsideVariable]:
+    """The settings of an optimizer that are numbers or flags: learning rates, and so on."""
+    return [
+        OutsideVariable(f"{name}.param_groups[{k}][{key!r}]", value, group, key)
+        for k, group in enumerate(x.param_groups)
+        for key, value in group.items()
+        if isinstance(value, PLAIN)
+    ]
 
 
 def _entries_of(name: str, x: Any) -> list[OutsideVariable]:
