@@ -65,6 +65,22 @@ def test_in_cells_an_error_shows_the_lines(shell, cells, message):
     assert str(result.error_in_exec) == message
 
 
+# How a gradient's way ends; and the row that names the line, or a detached tensor that has none
+ENDS = {
+    "with minigrad.no_grad():\n    y = x * 2": "    no_grad    In [2], line 5    y = x * 2",
+    "y = (x * 2).argmax().float()": "    not a floating-point result    In [2], line 4    y = (x * 2).argmax().float()",
+    "h = x * 2\ny = h.detach()": "    detach    y",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", ENDS)
+def test_in_a_recording_backward_names_the_line_beyond_which_no_gradient_passes(shell, lines):
+    shell.run_cell("import minigrad\n%load_ext minigrad", store_history=True)
+    start = "%%autograd\nx = minigrad.tensor([2.0, 1.0], requires_grad=True)\n\n"
+    result = shell.run_cell(start + lines + "\n(y + 1).sum().backward()", store_history=True)
+    assert str(result.error_in_exec).endswith("or .data.\n" + ENDS[lines])
+
+
 def test_without_tracing_the_error_says_how_to_see_more():
     x = minigrad.tensor([2.0], requires_grad=True)
     y = x.exp()

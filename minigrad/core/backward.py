@@ -198,6 +198,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
     if z.node is None:
         raise NoGradient(
             f"element 0 of tensors does not require grad and does not have a grad_fn: {_why_no_node(z)}"
+            + (modes.tell("where_it_stopped", z) or "")
         )
     return z.node
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from minigrad.core.errors import in_constructor
+from minigrad.core.errors import aligned, in_constructor
 from minigrad.tape.events import Entry, Input, TensorVersion, Update, WrittenTensor
 from minigrad.tape.snapshot import Snapshot
 
@@ -22,6 +22,7 @@ class Tensors(ABC):
     """The tensors of one engine in a recording: their numbers, and the entries that made them."""
 
     kind: type[Any]
+    names: dict[int, str]  # the user's names for tensors of both engines, by their numbers
 
     def __init__(self, entries: list[Entry], events: list[Event], serial: Iterator[int]) -> None:
         self.entries, self.events = entries, events
@@ -45,6 +46,28 @@ class Tensors(ABC):
     def alive(self, number: int) -> Any:
         """The tensor with this number; None if it no longer exists."""
         return self._refs[number]() if number in self._refs else None
+
+    def where_it_stopped(self, z: Any) -> str:
+        """For an error message: the lines that keep gradients of z from going on, such as a detach()."""
+        number = self.known(z)
+        waiting = [] if number is None or number not in self._latest else [self._latest[number][0]]
+        found: set[int] = set()
+        while waiting:
+            k = waiting.pop()
+            if k not in found:
+                found.add(k)
+                entry = self.entries[k]
+                waiting += (
+                    [] if entry.stop else [i.entry for i in entry.inputs if i.entry is not None]
+                )
+        rows = []
+        for entry in (e for k in sorted(found) if (e := self.entries[k]).stop):
+            name = self.names.get(
+                entry.results[0].tensor, "a tensor"
+            )  # of a detach(), there is no line
+            where = (name, "") if entry.place is None else (entry.place.label, entry.place.text)
+            rows.append((entry.stop, *where))
+        return "\n" + aligned(list(dict.fromkeys(rows))) if rows else ""
 
     def _numbered(self, tensor: Any, number: int | None = None) -> int:
         """Give a tensor this number, or a new one."""

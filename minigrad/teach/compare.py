@@ -25,13 +25,14 @@ from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.core.hooks import Hooked
 from minigrad.core.modes import unobserved
-from minigrad.core.node import Node, reachable
+from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import (
     computed_again,
     double_of,
     gradients_of_torch,
+    node_of,
     numbers_of,
     rerun_of,
     tensor_kinds,
@@ -168,8 +169,8 @@ def compare_in(
     if isinstance(z, Tensor) and isinstance(gradient, list | tuple):
         gradient = tensor(gradient, dtype=z.dtype)
     why = ""
-    if isinstance(z, Tensor) and _is_freed(z):
-        z, named, namespace, why = _with_a_graph(z, named, namespace)
+    if _is_freed(z):
+        z, named, namespace, gradient, why = _with_a_graph(z, named, namespace, gradient)
     theirs = _from_the_tape(z, named, namespace, gradient)
     if not isinstance(z, Tensor):
         named = [(name, x, _numbers(mine)) for name, x, mine in named]
@@ -245,31 +246,42 @@ def _exchanges(
     return found
 
 
-def _is_freed(z: Tensor) -> bool:
+def _is_freed(z: object) -> bool:
     """Has a backward pass freed a part of the graph of z?"""
-    nodes = reachable([] if z.node is None else [z.node])
-    return any(isinstance(node, Node) and node.freed for node in nodes)
+    node = node_of(z) if isinstance(z, tensor_kinds()) else None
+    return any(getattr(n, "freed", False) for n in reachable([] if node is None else [node]))
+
+
+Named = list[tuple[str, Any, Any]]
 
 
 def _with_a_graph(
-    z: Tensor, named: list[tuple[str, Any, Any]], namespace: Mapping[str, Any]
-) -> tuple[Tensor, list[tuple[str, Any, Any]], Mapping[str, Any], str]:
-    """The tensors of a freed graph, computed again; or as they are, and the reason why this is not possible."""
-    if has_hooks(z):
-        return z, named, namespace, NOT_AGAIN.format("hooks may change its gradients")
-    rerun, why = computed_again(_tapes_in(namespace), z)
+    z: Any, named: Named, namespace: Mapping[str, Any], gradient: object
+) -> tuple[Any, Named, Mapping[str, Any], object, str]:
+    """The tensors of a freed graph, computed again by our engine; or as they are, and why this is not possible."""
+    tapes = _tapes_in(namespace)
+    if has_hooks(z) if isinstance(z, Tensor) else _hooked(tapes, namespace):
+        return z, named, namespace, gradient, NOT_AGAIN.format("hooks may change its gradients")
+    rerun, why = computed_again(tapes, z)
     root = None if rerun is None else rerun.ours(z)
-    if rerun is not None and root is not None:
-        again = []
-        for name, x, mine in named:
-            ours = rerun.ours(x)
-            if ours is not None and x.is_leaf and x.requires_grad:
-                ours.grad = x.grad
-            again.append(
-                (name, x if ours is None else ours, mine)
-            )  # z does not depend on x without ours
-        return root, again, _renamed(namespace, rerun), ""
-    return z, named, namespace, NOT_AGAIN.format(why)
+    if rerun is None or root is None:
+        return z, named, namespace, gradient, NOT_AGAIN.format(why)
+    again = []
+    for name, x, mine in named:
+        ours = rerun.ours(x)
+        if ours is None:  # z does not depend on x
+            ours = x if isinstance(x, Tensor) else tensor(numbers_of(x)).requires_grad_()
+        if x.is_leaf and x.requires_grad and x.grad is not None:
+            ours.grad = x.grad if isinstance(x, Tensor) else tensor(numbers_of(x.grad))
+        again.append((name, ours, _numbers(mine)))
+    return root, again, _renamed(namespace, rerun), _numbers(gradient), ""
+
+
+def _hooked(tapes: Sequence[Tape], namespace: Mapping[str, object]) -> bool:
+    """Has a recorded pass of PyTorch called hooks, or do its tensors have some?"""
+    runs = [run for tape in tapes for one in tape._recorder.passes for run in one.runs]
+    called = any(ran.when != "finally" for run in runs for ran in run.hooks)
+    return called or any(getattr(x, "_backward_hooks", None) for x in namespace.values())
 
 
 def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:

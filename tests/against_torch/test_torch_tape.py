@@ -349,6 +349,18 @@ def test_a_second_pass_names_the_first():
     assert tape.shown().backward[1].finished is False
 
 
+def test_backward_from_a_tensor_without_a_graph_names_the_line_where_it_ended():
+    x = torch.tensor([2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="does not require grad") as raised:
+        with minigrad.record():
+            with torch.no_grad():
+                y = x * x
+            (y + 1).sum().backward()
+    (note,) = raised.value.__notes__
+    assert "no_grad" in note and "y = x * x" in note
+    assert raised.value.__context__ is None
+
+
 def test_a_function_of_the_user_is_one_operation_and_says_what_it_saved():
     tape, _ = recorded(PROGRAMS["custom_function"])
     node = next(n for n in tape.shown().nodes if n.op == "Square")

@@ -48,9 +48,10 @@ class Passes:
             with self.operations.unseen():  # PyTorch makes a view of a leaf to find its node
                 roots = [edge_of(x) for x in outputs]
                 wanted = [edge_of(x) for x in inputs]
-        except (RuntimeError, AttributeError):
-            # Something requires no gradient, or is no tensor: the engine raises the error.
-            return engine(outputs, *args, **kwargs)
+        except (RuntimeError, AttributeError):  # something requires no gradient, or is no tensor
+            roots = None
+        if roots is None:
+            return self._refused(engine, outputs, *args, **kwargs)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
         self.open.append(now)
@@ -73,6 +74,16 @@ class Passes:
                 handle.remove()
             self.open.pop()
             now.end(error)
+
+    def _refused(self, engine: Run, outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        """Let the engine raise its error, and add the lines that explain it."""
+        try:
+            return engine(outputs, *args, **kwargs)
+        except RuntimeError as error:
+            lines = "".join(map(self.seen.where_it_stopped, outputs))
+            if lines and "does not require grad" in str(error):
+                error.add_note(lines.removeprefix("\n"))
+            raise
 
 
 class OnePass:

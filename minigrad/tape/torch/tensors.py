@@ -36,7 +36,7 @@ class TorchTensors(Tensors):
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__(recorder.entries, recorder.events, recorder._serial)
-        self.recorder = recorder
+        self.recorder, self.names = recorder, recorder.names
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
