@@ -5,7 +5,6 @@ For PyTorch's tensors, torch/ adapts them to our interface; it is imported when 
 """
 
 import sys
-from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeGuard
 
@@ -15,7 +14,7 @@ from minigrad.core.engine import AnyNode
 from minigrad.core.errors import warn_user
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.tensor import Tensor
-from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.events import TorchCall
 from minigrad.tape.snapshot import Array, Snapshot
 
 OLDEST_TORCH = (2, 6)  # the oldest whose engine we have recorded
@@ -82,35 +81,9 @@ def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any
     return _theirs().torch_gradients(z, tensors, gradient)
 
 
-def rerun_of(tape: Any, by_torch: bool) -> Rerun | None:
-    """A rerun of what one of the engines did on a tape; None if there is nothing."""
-    if not by_torch:
-        return Rerun(tape._recorder)
-    if tape._torch is None:
-        return None
-    from minigrad.tape.torch.rerun import TorchRerun
-
-    return TorchRerun(tape._torch)
-
-
-def computed_again(tapes: Iterable[Any], z: object) -> tuple[Rerun | None, str]:
-    """Compute z again as it was recorded, to get a graph of ours; None, and the reason, if this is not possible."""
-    reruns = (rerun_of(tape, not isinstance(z, Tensor)) for tape in tapes)
-    recorded = [rerun for rerun in reruns if rerun and rerun.seen.known(z) is not None]
-    if not recorded:
-        return (
-            None,
-            "the tensor was not recorded. Record the lines that compute it, with %%autograd",
-        )
-    why = ""
-    for rerun in reversed(recorded):  # a newer tape may only have read z
-        try:
-            rerun.run(z)
-        except CannotRepeat as error:
-            why = why or str(error)
-        else:
-            return rerun, ""
-    return None, why
+def repeat_call(call: TorchCall, operands: dict[str, Any]) -> Any:
+    """Call our operation in place of a recorded one of PyTorch. Raises CannotRepeat if there is none."""
+    return _theirs().call_ours(call, operands)
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

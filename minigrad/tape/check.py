@@ -30,12 +30,21 @@ from minigrad.core import dtypes, modes
 from minigrad.core.shapes import broadcast_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.adapters import double_of
-from minigrad.tape.events import Backward, Entry, Input, NodeRun, OpCall, computed_from
+from minigrad.tape.events import (
+    Backward,
+    CannotRepeat,
+    Entry,
+    Input,
+    NodeRun,
+    OpCall,
+    TorchCall,
+    computed_from,
+)
 from minigrad.tape.names import near, number_text, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render.text import table_text
-from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.rerun import Rerun
 from minigrad.tape.snapshot import Array, Snapshot
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
@@ -331,8 +340,8 @@ class _Loss(Rerun):
                 self._again(k, in_time=self.is_first)
         return float(sum(np.sum(self.known[e, 0].array * g) for e, g in self.seeds))
 
-    def _call_of(self, entry: Entry) -> OpCall | None:
-        call = entry.op_call
+    def _call_of(self, entry: Entry) -> OpCall | TorchCall | None:
+        call = super()._call_of(entry)
         if call is None:
             return None
         return replace(call, settings={name: _setting(v) for name, v in call.settings.items()})

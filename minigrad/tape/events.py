@@ -62,6 +62,10 @@ class OpCall:
     constants: dict[int, Any]
 
 
+class CannotRepeat(Exception):
+    """What was recorded cannot be run again; the message says why."""
+
+
 @dataclass(slots=True)
 class TorchCall:
     """A call of a PyTorch operation, without its tensors, which are inputs of the entry."""

@@ -5,11 +5,12 @@
     rerun.ours(x)    our tensor for a recorded one
 
 Mistakes are diagnosed with our rules, which need our graph. A backward pass may have freed it; and a
-program of PyTorch has none (torch/rerun.py). Only operations through which a gradient flows from z to
-leaves are run again. Each result must equal the recorded one. If it does not, or if an operation cannot
-be applied again, we raise `CannotRepeat`.
+program of PyTorch has none: our operations of the same names are applied (torch/calls.py). Only operations
+through which a gradient flows from z to leaves are run again. Each result must equal the recorded one. If
+it does not, or if an operation cannot be applied again, we raise `CannotRepeat`.
 """
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -18,30 +19,21 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.errors import AutogradError
 from minigrad.core.node import Node
+from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.random import fork_rng
-from minigrad.tape.events import Entry, Input, computed_from
+from minigrad.tape.adapters import numbers_of, repeat_call
+from minigrad.tape.events import CannotRepeat, Entry, Input, OpCall, TorchCall, computed_from
 from minigrad.tape.naming import node_names
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Array, repeats
-from minigrad.tape.tensors import Tensors
-
-
-class CannotRepeat(Exception):
-    """The program cannot be run again; the message says why."""
 
 
 class Rerun:
-    """Runs a part of a recording again.
+    """Runs a part of a recording again, with our engine."""
 
-    seen    the tensors of the engine whose operations are run again; by default minigrad's
-    """
-
-    unknown = "cannot be applied again"
-
-    def __init__(self, recorder: Recorder, seen: Tensors | None = None) -> None:
-        self.seen: Tensors = seen or recorder
+    def __init__(self, recorder: Recorder) -> None:
         self.recorder, self.entries = recorder, recorder.entries
         # By entry and output: what was computed again, and what requires no gradient
         self.known: dict[tuple[int, int], Tensor] = {}
@@ -50,15 +42,22 @@ class Rerun:
 
     def ours(self, recorded: object) -> Tensor | None:
         """Our tensor for a recorded one; None if it was not needed, or not recorded."""
-        number = self.seen.known(recorded)
+        number = self.number(recorded)
         return None if number is None else self._ours.get(number)
+
+    def number(self, recorded: object) -> int | None:
+        """The number of a recorded tensor of either engine; None for others."""
+        numbers = (seen.known(recorded) for seen in self.recorder.engines)
+        return next((n for n in numbers if n is not None), None)
 
     def run(self, z: object) -> None:
         """Compute a recorded tensor again.
 
         Raises CannotRepeat, with the reason, if this is not possible.
         """
-        self.run_entry(self.seen._latest[self.seen.known(z) or 0][0])
+        number = self.number(z) or 0
+        made = [seen._latest[number] for seen in self.recorder.engines if number in seen._latest]
+        self.run_entry(made[0][0])
 
     def run_entry(self, root: int) -> None:
         """Compute the results of an entry again."""
@@ -92,7 +91,7 @@ class Rerun:
             raise CannotRepeat(f"{name} was computed outside the recording")
         what = f"{entry.op}, which made {name},"
         if (call := self._call_of(entry)) is None:
-            raise CannotRepeat(f"{what} {self.unknown}")
+            raise CannotRepeat(f"{what} cannot be applied again")
         try:
             with np.errstate(all="ignore"):
                 made = self._called(k, call)
@@ -100,22 +99,41 @@ class Rerun:
             raise CannotRepeat(f"{what} cannot be called here: {error}") from None
         return list(made) if isinstance(made, tuple | list) else [made]
 
-    def _call_of(self, entry: Entry) -> Any:
-        return entry.op_call
+    def _call_of(self, entry: Entry) -> OpCall | TorchCall | None:
+        return entry.called or entry.op_call
 
-    def _called(self, k: int, call: Any) -> Any:
+    def _called(self, k: int, call: OpCall | TorchCall) -> Any:
         """The result of a recorded call, with our tensors."""
         entry = self.entries[k]
+        written = None if entry.through is None else self._view(entry.through, k)
+        if isinstance(call, TorchCall):
+            return self._called_as_torch(entry, call, written)
         operands = [
             call.constants[place] if i.entry is None else self._operand(i)
             for place, i in enumerate(entry.inputs)
         ]
         if not entry.inplace:
             return call.op(*operands, **call.settings)
-        written = operands[0] if entry.through is None else self._view(entry.through, k)
-        if call.op.view:
-            return written._rearrange(call.op, **call.settings)
-        written._write(call.op, *operands[1:], **call.settings)
+        written, op = operands[0] if written is None else written, call.op
+        assert isinstance(op, Op)
+        if op.view:
+            return written._rearrange(op, **call.settings)
+        written._write(op, *operands[1:], **call.settings)
+        return written if written._base is None else written._base
+
+    def _called_as_torch(self, entry: Entry, call: TorchCall, written: Tensor | None) -> Any:
+        """The result of our operation for a recorded one of PyTorch; `written` is the view that it writes to."""
+        given: dict[str, Any] = {}
+        for name, place in call.operands.items():
+            places = place if isinstance(place, list) else [place]
+            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
+            given[name] = values if isinstance(place, list) else values[0]
+        first = next(iter(given))
+        if not entry.inplace or isinstance(given[first], list):
+            return repeat_call(call, given)
+        written = given[first] if written is None else written
+        given[first] = written.clone()  # a rule may need what is overwritten
+        written.copy_(repeat_call(call, given))
         return written if written._base is None else written._base
 
     def _view(self, number: int, k: int) -> Tensor:
@@ -146,16 +164,33 @@ class Rerun:
         made = self.entries[i.entry].results[i.output]
         array = made.array
         if array is None:
-            alive = self.seen.alive(made.tensor)
-            if alive is None or self.seen.version_of(alive) != made.version:
+            alive = ((seen, seen.alive(made.tensor)) for seen in self.recorder.engines)
+            same = [x for seen, x in alive if x is not None and seen.version_of(x) == made.version]
+            if not same:
                 raise CannotRepeat(f"{self.names[i.entry]} was not recorded in full")
-            array = self._values(alive)
+            array = numbers_of(same[0])
         return np.array(array)
-
-    def _values(self, recorded: Tensor) -> Array:
-        return np.asarray(recorded.array)
 
     def _must_agree(self, k: int, output: int, result: Tensor) -> None:
         before = self.entries[k].results[output].array
         if before is not None and not repeats(result.array, before, 1e-5):
             raise CannotRepeat(f"run again, {self.names[k]} has a different value")
+
+
+def computed_again(recorders: Iterable[Recorder], z: object) -> tuple[Rerun | None, str]:
+    """Compute z again as it was recorded, to get a graph of ours; None, and the reason, if this is not possible."""
+    recorded = [rerun for rerun in map(Rerun, recorders) if rerun.number(z) is not None]
+    if not recorded:
+        return (
+            None,
+            "the tensor was not recorded. Record the lines that compute it, with %%autograd",
+        )
+    why = ""
+    for rerun in reversed(recorded):  # a newer tape may only have read z
+        try:
+            rerun.run(z)
+        except CannotRepeat as error:
+            why = why or str(error)
+        else:
+            return rerun, ""
+    return None, why

@@ -29,18 +29,17 @@ from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import (
-    computed_again,
     double_of,
     gradients_of_torch,
     node_of,
     numbers_of,
-    rerun_of,
     tensor_kinds,
 )
 from minigrad.tape.check import last_run, usual_mistake
+from minigrad.tape.events import CannotRepeat
 from minigrad.tape.names import name_in, tensors_in
 from minigrad.tape.record import Tape
-from minigrad.tape.rerun import CannotRepeat, Rerun
+from minigrad.tape.rerun import Rerun, computed_again
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.teach.answer import Answer, Diagnosis, Request, exchanged
 from minigrad.teach.diagnose import Candidates, explanations, likeliest
@@ -262,7 +261,7 @@ def _with_a_graph(
     tapes = _tapes_in(namespace)
     if has_hooks(z) if isinstance(z, Tensor) else _hooked(tapes, namespace):
         return z, named, namespace, gradient, NOT_AGAIN.format("hooks may change its gradients")
-    rerun, why = computed_again(tapes, z)
+    rerun, why = computed_again([tape._recorder for tape in tapes], z)
     root = None if rerun is None else rerun.ours(z)
     if rerun is None or root is None:
         return z, named, namespace, gradient, NOT_AGAIN.format(why)
@@ -292,7 +291,8 @@ def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
     """
     if isinstance(request.z, Tensor):
         return request, ""
-    rerun, why = computed_again(_tapes_in(request.namespace), request.z)
+    recorders = [tape._recorder for tape in _tapes_in(request.namespace)]
+    rerun, why = computed_again(recorders, request.z)
     if rerun is not None:
         z, x = rerun.ours(request.z), rerun.ours(request.x)
         g = request.gradient
@@ -317,9 +317,9 @@ def mistake_on(
     if found is None or len(found[0].seeds) != 1:
         return None
     right, (root, seed) = _array(found[1].g), found[0].seeds[0]
-    rerun = rerun_of(tape, by_torch=recorder.entries[root].called is not None)
-    if rerun is None or right is None or (g := _array(seed)) is None:
+    if right is None or (g := _array(seed)) is None:
         return None
+    rerun = Rerun(recorder)
     try:
         rerun.run_entry(root)
     except CannotRepeat:

@@ -783,6 +783,20 @@ def test_a_compiled_function_is_one_box_and_runs_compiled(compiled_before):
     assert "the result of compiled code" in str(tape.document)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_model_with_submodules_is_one_box_too():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    x = torch.ones(1, 2)
+    model(x).sum().backward()
+    right, model[0].weight.grad = model[0].weight.grad, None
+    compiled = torch.compile(model, backend="aot_eager")
+    with minigrad.record() as tape:
+        z = compiled(x).sum()
+        z.backward()
+    assert order(tape)[:2] == ["SumBackward0", "CompiledFunctionBackward"]
+    torch.testing.assert_close(model[0].weight.grad, right)
+
+
 def test_a_cell_may_import_pytorch_itself():
     code = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
@@ -824,6 +838,40 @@ def test_operations_that_ours_repeats_have_central_differences():
     tape, x, z = small()
     assert tape.differences("x").leaves["x"] == pytest.approx(x.grad.numpy(), rel=1e-4)
     assert tape.differences(x=x.grad.clone().requires_grad_())
+
+
+def writes_through_views(x):
+    y = x.exp() + 1
+    y.mul_(x * 2)
+    column = (y * 1).view(3, 1)[1:]
+    column += x[0]
+    y = column._base
+    y[:2] = x[1:]
+    y[[0, 1]] += x[0]
+    y[0].zero_()
+    y[1:].mul_(y.detach()[1:] + x[0])
+    return (y * column[0]).sum()
+
+
+# Programs whose operations have other names or arguments in PyTorch's dispatcher than here
+DIFFERENTIATED = {
+    "a loss": lambda x: torch.nn.functional.cross_entropy(
+        torch.outer(x, x).tanh(), torch.tensor([0, 2, 1])
+    ),
+    "a layer": lambda x: torch.nn.functional.layer_norm(
+        torch.nn.functional.linear(x, x.outer(x), x), (3,)
+    ).select(0, 1),
+    "writes through views": writes_through_views,
+}
+
+
+@pytest.mark.parametrize("program", DIFFERENTIATED.values(), ids=DIFFERENTIATED)
+def test_a_program_of_pytorch_has_central_differences(program):
+    x = torch.tensor([0.5, -1.2, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        program(x).backward()
+    assert tape.differences()
+    assert tape.differences("x").leaves["x"] == pytest.approx(x.grad.numpy(), rel=1e-4, abs=1e-5)
 
 
 def test_derived_gradients_are_compared_with_pytorchs_engine():

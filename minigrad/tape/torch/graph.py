@@ -4,10 +4,11 @@ from typing import Any
 
 import torch
 
+from minigrad.tape.torch.calls import call_ours
 from minigrad.tape.torch.tensors import saved_of, saved_tensors
 from minigrad.tape.torch.values import array_of, snapshot, version_of
 
-__all__ = ["TorchNode", "array_of", "snapshot", "torch_gradients", "torch_node"]
+__all__ = ["TorchNode", "array_of", "call_ours", "snapshot", "torch_gradients", "torch_node"]
 
 
 class TorchNode:

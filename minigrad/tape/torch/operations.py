@@ -246,12 +246,14 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
 
     def called(self, module: torch.nn.Module, args: Any) -> None:
         """A call of a module of torch.nn begins."""
+        if torch.compiler.is_compiling():
+            return  # the compiler reads this hook, as a part of the model
         self._calls.append(self.recorder.module(module))
         self._calls[-1].__enter__()
 
     def returned(self, module: torch.nn.Module, args: Any, result: Any) -> None:
         """The call has ended, perhaps with an error."""
-        if self._calls:
+        if not torch.compiler.is_compiling() and self._calls:
             self._calls.pop().__exit__(None, None, None)
 
     @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from minigrad.tape.events import Entry, Input, Saved, TensorVersion
+from minigrad.tape.events import Entry, Input, Saved, TensorVersion, TorchCall
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot, name_of
 from minigrad.tape.tensors import Tensors
@@ -135,6 +135,10 @@ class TorchTensors(Tensors):
     def _link_again(self, entry: Entry, number: int, view: torch.Tensor) -> None:
         if (node := grad_fn_of(view)) is not None:
             self.link(entry, number, node)
+        if view._base is not None and view._base.is_contiguous():
+            offset = view.storage_offset() - view._base.storage_offset()
+            given = {"size": view.shape, "stride": view.stride(), "storage_offset": offset}
+            entry.called = TorchCall("as_strided", {"self": None, **given}, {"self": 0}, {})
 
     def add_op(self, entry: Entry, kind: str = "op") -> int:
         """Append the entry of an operation; returns its number."""

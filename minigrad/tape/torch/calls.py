@@ -1,8 +1,7 @@
-"""Runs a recorded PyTorch program again on our engine.
+"""Calls our operation in place of a recorded operation of PyTorch.
 
 Our functions have PyTorch's names and settings, so most operations can be called as recorded; the tables
-below list the operations that have another name or other arguments in the dispatcher. Read tape/rerun.py
-first.
+below list the operations that have another name or other arguments in the dispatcher. tape/rerun.py uses it.
 """
 
 import sys
@@ -10,11 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Entry, TorchCall
-from minigrad.tape.rerun import CannotRepeat, Rerun
-from minigrad.tape.snapshot import Array
-from minigrad.tape.torch.operations import REDUCTIONS, Operations, documented
-from minigrad.tape.torch.values import array_of
+from minigrad.tape.events import CannotRepeat, TorchCall
+from minigrad.tape.torch.operations import REDUCTIONS, documented
 
 Given = dict[str, Any]
 
@@ -67,36 +63,14 @@ OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
 IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
 
 
-class TorchRerun(Rerun):
-    """Runs a recorded PyTorch program again."""
+def call_ours(call: TorchCall, operands: Given) -> Any:
+    """Call our operation with the name of PyTorch's, as the tables say.
 
-    unknown = "is a function of its own"
-
-    def __init__(self, watched: Operations) -> None:
-        super().__init__(watched.recorder, watched.seen)
-
-    def _call_of(self, entry: Entry) -> TorchCall | None:
-        return entry.called
-
-    def _called(self, k: int, call: TorchCall) -> Any:
-        entry = self.entries[k]
-        if entry.through is not None:
-            raise CannotRepeat(f"{self.names[k]} was written to through a view")
-        given = {k: v for k, v in call.settings.items() if k not in IGNORED}
-        for name, place in call.operands.items():
-            places = place if isinstance(place, list) else [place]
-            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
-            given[name] = values if isinstance(place, list) else values[0]
-        return _applied(call.name, given, call.defaults)
-
-    def _values(self, recorded: Any) -> Array:
-        return array_of(recorded)
-
-
-def _applied(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
-    """Call our operation with this name, as the tables say."""
-    ours, known = sys.modules["minigrad"], documented(name)
-    F, whole = ours.nn.functional, {**defaults, **given}
+    operands    our tensors, or lists of them, by the names of the arguments
+    """
+    ours, known = sys.modules["minigrad"], documented(call.name)
+    given = {k: v for k, v in call.settings.items() if k not in IGNORED} | operands
+    F, whole = ours.nn.functional, {**call.defaults, **given}
     if known in LOSSES:
         whole["reduction"] = REDUCTIONS[whole["reduction"]]
         return getattr(F, known)(whole.pop("self"), **_not_none(whole))
@@ -107,9 +81,11 @@ def _applied(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
         return OTHERWISE[known](F, whole)
     first = next(iter(given))
     for place in (*[Tensor] * (first == "self"), ours, F):
-        if hasattr(place, name):
-            return getattr(place, name)(given.pop(first), **_not_none(given))
-    raise CannotRepeat(f"minigrad has no {name}")
+        if hasattr(place, call.name):
+            return getattr(place, call.name)(given.pop(first), **_not_none(given))
+    if first == "self" and hasattr(Tensor, f"{call.name}_"):  # copy_, zero_, index_put_
+        return getattr(given.pop(first).clone(), f"{call.name}_")(**_not_none(given))
+    raise CannotRepeat(f"minigrad has no {call.name}")
 
 
 def _not_none(given: Mapping[str, Any]) -> Given:
