@@ -5,17 +5,18 @@ can say which input has a wrong gradient. The numbers come from minigrad/autogra
 If the `backward` of a Function is wrong, the report also names the mistake, if it is known.
 """
 
+import sys
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from IPython.core.error import UsageError
 
 from minigrad.autograd.numerical import GradcheckError, gradcheck
-from minigrad.core.errors import DtypeError
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor
 from minigrad.nn import Module
 from minigrad.nn.stateless import functional_call
+from minigrad.tape.adapters import tensor_kinds
 from minigrad.teach.own_backward import diagnose_backward
 from minigrad.teach.report import Report
 
@@ -40,44 +41,63 @@ class GradcheckReport(Report[GradcheckRow]):
     header = ("input", "shape", "gradient")
 
 
-def _in_double(module: Module) -> Any:
-    """The module as a function that computes with copies of its parameters and buffers, in float64."""
-    state = {n: _copied(t.clone()) for n, t in module.state_dict().items()}
-    return lambda *xs: functional_call(module, dict(state), xs)
-
-
 def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
-    doubled = [_copied(x) for x in xs]
+    check, differs = _check_for(xs)
+    doubled = list(map(_copied, xs))
     if isinstance(f, Module):
         f = _in_double(f)
+    elif hasattr(f, "double"):  # a module of PyTorch
+        f = deepcopy(f).double()
     rows = []
     for k, x in enumerate(doubled):
-        if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
+        if not is_floating_tensor(x):
             continue
-        given = [wrap(y.array) if isinstance(y, Tensor) else y for y in doubled]
-        given[k] = wrap(x.array).requires_grad_()
+        given = list(map(_copied, doubled))
+        given[k].requires_grad_()
         note = ""
         try:
-            gradcheck(f, tuple(given))
-        except DtypeError as error:
+            check(f, tuple(given))
+        except differs as error:
+            # Leave out the two Jacobians below the summary, which would fill the page.
+            summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
+            note = "; ".join(" ".join(line.split()).rstrip(".,") for line in summary.splitlines())
+            if found := diagnose_backward(f, *given, wrt=k, name=terms[k + 1]):
+                note = f"{note}\n{found.about(terms[k + 1])}"
+        except RuntimeError as error:
+            if "dtype" not in str(error):
+                raise
             raise UsageError(
                 f"%gradcheck: the check computes in double precision, and {terms[0]} also reads tensors of another "
                 f"dtype, which are not among its inputs. Add them to its inputs, or make them float64. ({error})"
             ) from None
-        except GradcheckError as error:
-            # Leave out the two Jacobians below the summary, which would fill the page.
-            summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
-            note = "; ".join(" ".join(line.split()).rstrip(".") for line in summary.splitlines())
-            if found := diagnose_backward(f, *given, wrt=k, name=terms[k + 1]):
-                note = f"{note}\n{found.about(terms[k + 1])}"
         rows.append(GradcheckRow(terms[k + 1], tuple(x.shape), not note, note))
     agree = f"{sum(row.ok for row in rows)} of {len(rows)} gradients agree"
     agree = "1 gradient agrees" if agree.startswith("1 of 1 ") else agree
     return GradcheckReport(f"gradcheck of {terms[0]}: {agree} with central differences", rows)
 
 
+def _check_for(xs: list[Any]) -> tuple[Any, type[Exception]]:
+    """The gradcheck for these inputs, PyTorch's or ours, and its error."""
+    if all(isinstance(x, Tensor) for x in xs if isinstance(x, tensor_kinds())):
+        return gradcheck, GradcheckError
+    theirs: Any = sys.modules["torch.autograd.gradcheck"]
+    return theirs.gradcheck, theirs.GradcheckError
+
+
+def is_floating_tensor(x: Any) -> bool:
+    """Is this a floating-point tensor, of either engine?"""
+    return isinstance(x, tensor_kinds()) and bool(x.is_floating_point())
+
+
+def _in_double(module: Module) -> Any:
+    """The module as a function that computes with copies of its parameters and buffers, in float64."""
+    state = {n: _copied(t) for n, t in module.state_dict().items()}
+    return lambda *xs: functional_call(module, dict(state), xs)
+
+
 def _copied(x: Any) -> Any:
-    """A copy of a floating-point tensor, in double precision; anything else as it is."""
-    floating = isinstance(x, Tensor) and x.array.dtype.kind == "f"
-    return wrap(x.array.astype(np.float64)) if floating else x
+    """A copy of a tensor, in double precision if it is a floating-point one; anything else as it is."""
+    if not isinstance(x, tensor_kinds()):
+        return x
+    return (x.detach().double() if is_floating_tensor(x) else x.detach()).clone()

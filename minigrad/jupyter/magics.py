@@ -47,7 +47,7 @@ from minigrad.core.modes import within
 from minigrad.core.tensor import Tensor
 from minigrad.jupyter.completion import variables
 from minigrad.jupyter.display import shown_as
-from minigrad.jupyter.gradient_report import GradcheckReport, gradcheck_report
+from minigrad.jupyter.gradient_report import GradcheckReport, gradcheck_report, is_floating_tensor
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
 from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.chain import Chain
@@ -302,7 +302,8 @@ class AutogradMagics(Magics):
         f            a function of tensors, or an expression for one
         x, w, ...    its inputs: floating-point tensors, as names or as expressions without
                      spaces. The check computes with copies in double precision, because
-                     differences of float32 numbers are not accurate. No `.grad` is changed
+                     differences of float32 numbers are not accurate. No `.grad` is changed. For tensors
+                     of PyTorch, PyTorch's own gradcheck compares
         """
         terms = [term.rstrip(",") for term in words_of(line)]
         if len(terms) < 2:
@@ -314,12 +315,7 @@ class AutogradMagics(Magics):
                 "the tensors that it takes: %gradcheck f x"
             )
         xs = [self._value(term, "%gradcheck") for term in terms[1:]]
-        if any(isinstance(x, tensor_kinds()) and not isinstance(x, Tensor) for x in xs):
-            raise UsageError(
-                "%gradcheck: this is a tensor of PyTorch. To check its engine, write  "
-                f"torch.autograd.gradcheck({terms[0]}, {terms[1]}.double())"
-            )
-        if not any(isinstance(x, Tensor) and x.array.dtype.kind == "f" for x in xs):
+        if not any(map(is_floating_tensor, xs)):
             raise UsageError(
                 f"%gradcheck: there is nothing to differentiate with respect to: {terms[1]} is {_with_article(xs[0])}, "
                 "not a floating-point tensor."

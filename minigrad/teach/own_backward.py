@@ -5,9 +5,11 @@ and that graph's gradient is right. So we call the user's function twice: once a
 gives the answer, and once with `forward` recorded, for the question.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from minigrad.core.function import Function, FunctionPlan
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.tape.adapters import node_of, tensor_kinds
+from minigrad.tape.record import record
 from minigrad.teach.answer import Diagnosis
+from minigrad.teach.compare import compare_in
 from minigrad.teach.diagnose import diagnose
 
 
@@ -25,7 +30,7 @@ def diagnose_backward(
 ) -> Diagnosis | None:
     """Diagnose the `backward` of the Functions through which f computes its result.
 
-    f        computes one tensor from `inputs`; it may be the `apply` of a Function
+    f        computes one tensor from `inputs`, of either engine; it may be the `apply` of a Function
     wrt      the number of the input whose gradient is wrong
     name     what the user calls this input
     returns  the mistake that gives exactly the wrong gradient; None if none is known, if there is no
@@ -46,30 +51,77 @@ def diagnose_backward(
     >>> diagnose_backward(Square.apply, minigrad.tensor([1.0, 2.0, 3.0])).kind
     'missing_path'
     """
-    given = [wrap(x.array.copy()) if isinstance(x, Tensor) else x for x in inputs]
-    x = given[wrt]
-    if not isinstance(x, Tensor):
+    x = inputs[wrt]
+    if not isinstance(x, tensor_kinds()):
         raise TypeError(f"diagnose_backward: input {wrt} is a {type(x).__name__}, not a tensor.")
-    x.requires_grad_()
     try:
-        with unobserved():
-            z = f(*given)
-            if not isinstance(z, Tensor) or not (functions := _functions_of(z)):
-                return None
-            g = wrap(np.random.default_rng(0).uniform(0.5, 1.5, z.shape).astype(z.dtype))
-            (mine,) = grad(z, x, g)
-            with _recorded(functions):
-                again = f(*given)
-        if not isinstance(again, Tensor) or not np.allclose(again.array, z.array):
-            return None  # it draws random numbers, for example
-        return diagnose(again, x, mine, gradient=g, name=name, namespace={name: x})
+        if isinstance(x, Tensor):
+            return _diagnosed(f, inputs, wrt, name)
+        return _diagnosed_torch(f, inputs, wrt, name)
     except Exception:  # the user's code may raise anything
         return None  # not a computation with tensors only, or not one that can be repeated
 
 
+def _diagnosed(
+    f: Callable[..., object], inputs: Sequence[object], wrt: int, name: str
+) -> Diagnosis | None:
+    given = [wrap(x.array.copy()) if isinstance(x, Tensor) else x for x in inputs]
+    x: Any = given[wrt]
+    x.requires_grad_()
+    with unobserved():
+        z = f(*given)
+        if not isinstance(z, Tensor) or not (functions := _functions_of(z)):
+            return None
+        g = wrap(np.random.default_rng(0).uniform(0.5, 1.5, z.shape).astype(z.dtype))
+        (mine,) = grad(z, x, g)
+        with _recorded(functions):
+            again = f(*given)
+    if not isinstance(again, Tensor) or not np.allclose(again.array, z.array):
+        return None  # it draws random numbers, for example
+    return diagnose(again, x, mine, gradient=g, name=name, namespace={name: x})
+
+
+def _diagnosed_torch(
+    f: Callable[..., Any], inputs: Sequence[Any], wrt: int, name: str
+) -> Diagnosis | None:
+    """The same for PyTorch, whose program is recorded, and run again on our engine."""
+    torch: Any = sys.modules["torch"]
+    given = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+    x = given[wrt].requires_grad_()
+    z = f(*given)
+    functions = {
+        n._node._forward_cls for n in reachable([node_of(z)]) if hasattr(n._node, "_forward_cls")
+    }
+    if not functions:
+        return None
+    g = torch.linspace(0.5, 1.5, z.numel(), dtype=z.dtype).reshape(z.shape)
+    (mine,) = torch.autograd.grad(z, x, g)
+    with ExitStack() as stack, record() as tape:
+        for cls in functions:
+            stack.callback(delattr, cls, "apply")
+            apart = cls.setup_context is not torch.autograd.Function.setup_context
+            cls.apply = cls.forward if apart else partial(cls.forward, _Context())
+        of: Any = getattr(f, "__self__", None)
+        if of in functions:  # f is Square.apply
+            f = of.apply
+        again = f(*given)
+    if not torch.allclose(again, z):
+        return None
+    found = compare_in({name: x, "tape": tape}, again, {name: mine}, gradient=g)
+    return found.rows[0].diagnosis
+
+
+class _Context:
+    """Stands in for the ctx of a PyTorch Function whose backward is not used: it may be given anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args: None
+
+
 def _functions_of(z: Tensor) -> set[type[Function]]:
-    nodes = reachable([z.node])
-    plans = [node.plan for node in nodes if isinstance(node, Node)]
+    plans = [node.plan for node in reachable([z.node]) if isinstance(node, Node)]
     return {plan.cls for plan in plans if isinstance(plan, FunctionPlan)}
 
 

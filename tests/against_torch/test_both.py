@@ -292,11 +292,37 @@ def test_a_cell_runs_on_both_with_the_users_functions_and_copies_of_tensors(shel
     assert shell.run_line_magic("tape", "") is found
 
 
-def test_gradcheck_leaves_pytorchs_tensors_to_pytorch(shell):
-    with pytest.raises(
-        UsageError, match=r"write  torch.autograd.gradcheck\(torch.exp, w.double\(\)\)"
-    ):
-        shell.run_line_magic("gradcheck", "torch.exp w")
+def test_gradcheck_takes_functions_and_models_of_pytorch(shell):
+    before = shell.user_ns["w"].grad
+    for f in ("torch.exp", "torch.nn.Tanh()", "lambda x: x.outer(x)"):
+        shell.user_ns["f"] = eval(f)
+        assert shell.run_line_magic("gradcheck", "f w").ok
+    assert shell.user_ns["w"].grad is before
+    shell.run_cell("table = torch.ones(3, 3)\ndef g(x): return table @ x")
+    with pytest.raises(UsageError, match="g also reads tensors of another dtype"):
+        shell.run_line_magic("gradcheck", "g w")
+
+
+def test_gradcheck_names_the_mistake_in_the_backward_of_a_function_of_pytorch(shell):
+    shell.run_cell(
+        "class Swish(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n"
+        "        return x * x.sigmoid()\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n"
+        "        s = ctx.saved_tensors[0].sigmoid()\n"
+        "        return g * (s + ctx.saved_tensors[0] * s)\n"
+        "class Apart(Swish):\n"
+        "    forward = staticmethod(lambda x: x * x.sigmoid())\n"
+        "    setup_context = staticmethod(lambda ctx, inputs, output: ctx.save_for_backward(*inputs))\n"
+        "def inside(x): return Apart.apply(2 * x).sum()"
+    )
+    for f in ("Swish.apply", "Apart.apply", "inside"):
+        (row,) = shell.run_line_magic("gradcheck", f"{f} w").rows
+        assert "w: The derivative of Sigmoid" in row.note and "second factor is missing" in row.note
+    assert "apply" not in vars(shell.user_ns["Swish"])
 
 
 def test_what_shows_the_value_of_a_cell_is_not_recorded(shell):
