@@ -8,6 +8,7 @@ such as the formula of a paper, of another library, or a common slip (mistakes_o
 """
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.tensor import Tensor, wrap
+from minigrad import optim
+from minigrad.core.tensor import wrap
+from minigrad.tape.adapters import numbers_of, tensor_kinds
 from minigrad.teach.answer import Diagnosis, general_diagnosis
 from minigrad.teach.diagnose import SECONDS
 from minigrad.teach.difference import Difference, difference
@@ -91,7 +94,7 @@ def compare_update(
 ) -> UpdateComparison:
     """Compare your steps, or an optimizer that you wrote, with those of an optimizer.
 
-    optimizer   optim.SGD, optim.Adam, ...: the class
+    optimizer   optim.SGD, optim.Adam, ...: the class, minigrad's or PyTorch's
     settings    its settings, like dict(lr=0.1, momentum=0.9); lr may be a list, one for each step
     yours       the values after each step, computed by hand, shaped like params; or a class like
                 the optimizer's: yours(params, **settings).step()
@@ -116,16 +119,17 @@ def compare_update(
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
-    mine = _steps_of(yours, settings, start, gs, names)
-    right = run_optimizer(optimizer, settings, start, gs)
+    ours, new = _engine_of(optimizer)
+    mine = _steps_of(yours, settings, start, gs, names, new)
+    right = run_optimizer(optimizer, settings, start, gs, new)
     differences = [
         _worst(names, [difference(a, b, rtol, atol) for a, b in zip(m, r, strict=True)])
         for m, r in zip(mine, right, strict=True)
     ]
     found = None
-    if {d.verdict for _, d in differences if not d.ok} == {"different"}:
+    if ours is not None and {d.verdict for _, d in differences if not d.ok} == {"different"}:
         still = callable(yours) and _agree(map(_joined, mine), [_joined(start)] * len(mine))
-        found = UNCHANGED if still else _explained(optimizer, settings, start, gs, mine, right)
+        found = UNCHANGED if still else _explained(ours, settings, start, gs, mine, right)
     return _report(optimizer.__name__, differences, found)
 
 
@@ -180,15 +184,25 @@ def _steps_of(
     start: list[Any],
     grads: Sequence[Any],
     names: list[Any],
+    new: Callable[[Any], Any],
 ) -> list[Any]:
     """The values after each of the student's steps."""
     if callable(yours):
-        return run_optimizer(yours, settings, start, grads)
+        return run_optimizer(yours, settings, start, grads, new)
     if len(grads) != len(yours):
         raise ValueError(
             f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step needs one of each."
         )
     return [_parts(step, names) for step in yours]
+
+
+def _engine_of(
+    optimizer: Callable[..., Any],
+) -> tuple[Callable[..., Any] | None, Callable[[Any], Any]]:
+    """Our optimizer of this name, whose mistakes are known, and what makes tensors of its engine."""
+    if (getattr(optimizer, "__module__", None) or "").partition(".")[0] != "torch":
+        return optimizer, wrap
+    return getattr(optim, optimizer.__name__, None), sys.modules["torch"].tensor
 
 
 def _row(step: int, name: str, d: Difference, found: Diagnosis | None, is_first: bool) -> UpdateRow:
@@ -209,7 +223,7 @@ def _names(params: Any) -> list[Any]:
     if isinstance(params, Mapping):
         return list(params)
     several = isinstance(params, list | tuple) and any(
-        isinstance(p, Tensor) or (isinstance(p, np.ndarray) and p.ndim > 0) for p in params
+        isinstance(p, tensor_kinds()) or (isinstance(p, np.ndarray) and p.ndim > 0) for p in params
     )
     return list(range(len(params))) if several else []
 
@@ -231,7 +245,7 @@ def _parts(given: Any, names: list[Any]) -> list[Any]:
 
 
 def _array(given: object) -> Any:
-    return given.detach().numpy().copy() if isinstance(given, Tensor) else given
+    return numbers_of(given).copy() if isinstance(given, tensor_kinds()) else given
 
 
 def _joined(parts: Sequence[Any]) -> Any:
@@ -251,12 +265,16 @@ def _worst(names: list[Any], parts: Sequence[Difference]) -> tuple[str, Differen
 
 
 def run_optimizer(
-    optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Any, grads: Sequence[Any]
+    optimizer: Callable[..., Any],
+    settings: Mapping[str, Any],
+    start: Any,
+    grads: Sequence[Any],
+    new: Callable[[Any], Any] = wrap,
 ) -> list[Any]:
     """The values after each step of the optimizer, for one array or a list of arrays."""
     if isinstance(start, list):
-        return list(stepped(optimizer, settings, start, grads))
-    return [after for (after,) in stepped(optimizer, settings, [start], [[g] for g in grads])]
+        return list(stepped(optimizer, settings, start, grads, new))
+    return [after for (after,) in stepped(optimizer, settings, [start], [[g] for g in grads], new)]
 
 
 def stepped(
@@ -264,15 +282,19 @@ def stepped(
     settings: Mapping[str, Any],
     start: Sequence[Any],
     grads: Sequence[Sequence[Any]],
+    new: Callable[[Any], Any] = wrap,
 ) -> Iterator[list[Any]]:
-    """The values after each step of an optimizer, or of a class like one; a gradient may be None."""
-    ps = [wrap(np.array(p)).requires_grad_() for p in start]
+    """The values after each step of an optimizer, or of a class like one; a gradient may be None.
+
+    new    makes a tensor of an array
+    """
+    ps = [new(np.array(p)).requires_grad_() for p in start]
     each = settings_of_steps(settings, len(grads))
     rate_changes = any(now != each[0] for now in each)
     optimizer = make(ps, **(each[0] if each else settings))
     for now, gs in zip(each, grads, strict=True):
         for p, g in zip(ps, gs, strict=True):
-            p.grad = None if g is None else wrap(np.array(g))
+            p.grad = None if g is None else new(np.array(g))
         if rate_changes:
             of = getattr(optimizer, "param_groups", None)
             of[0].update(lr=now["lr"]) if of else setattr(optimizer, "lr", now["lr"])

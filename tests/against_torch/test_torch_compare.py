@@ -134,3 +134,30 @@ def test_a_program_that_cannot_be_run_again_says_why(name, why):
     )
     with pytest.raises(CannotRepeat, match=why):
         Rerun(tape._recorder).run(z)
+
+
+class MyAdam(torch.optim.Optimizer):
+    """Adam without the bias correction."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            m, v = self.state[p] = self.state.get(p) or (torch.zeros_like(p), torch.zeros_like(p))
+            m.mul_(0.9).add_(p.grad, alpha=0.1)
+            v.mul_(0.999).addcmul_(p.grad, p.grad, value=0.001)
+            p -= self.param_groups[0]["lr"] * m / (v.sqrt() + 1e-8)
+
+
+def test_an_optimizer_written_for_pytorch_is_compared_with_pytorchs():
+    compare = minigrad.teach.compare_update
+    found = compare(torch.optim.Adam, {"lr": 0.1}, yours=MyAdam)
+    assert not found and found.diagnosis.kind == "bias_correction"
+    assert compare(torch.optim.Adam, {"lr": 0.1}, yours=torch.optim.Adam)
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for optimizer, kind in ((torch.optim.SGD, "sign"), (torch.optim.Muon, None)):
+        given = {"params": [w.view(2, 1)], "grads": [[torch.ones(2, 1)]]}
+        found = compare(optimizer, {"lr": 0.1}, **given, yours=[[w.view(2, 1) + 0.1]]).diagnosis
+        assert (found and found.kind) == kind
