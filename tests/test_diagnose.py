@@ -1623,3 +1623,10 @@ def test_a_diagnosis_on_fifty_nodes_takes_less_than_a_second_of_computing():
 
     print(f"diagnosis on {len(answers)} answers of a 50-node tape: {max(times):.3f} s at most")
     assert min(times) < 1
+
+
+def test_diagnose_refuses_what_is_not_a_tensor():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    for z, wrt in ((3.0, x), (x * x, np.ones(2))):
+        with pytest.raises(TypeError, match="must be tensors of minigrad, but got (float|ndarray)"):
+            diagnose(z, wrt, [1.0, 2.0])

@@ -74,12 +74,20 @@ def diagnose(
     name       what the student calls x
     namespace  the student's variables, to recognize tensors
 
+    Raises TypeError if z or x is not a tensor of minigrad.
+
     >>> import minigrad
     >>> x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> z = (x * x).sin()
     >>> diagnose(z, x, (x.detach() * x.detach()).cos(), name="x").kind
     'forgot_inner'
     """
+    others = [type(given).__name__ for given in (z, x) if not isinstance(given, Tensor)]
+    if others:
+        raise TypeError(
+            f"diagnose: z and x must be tensors of minigrad, but got {others[0]}. To fix it for PyTorch's "
+            "tensors, record the program, and write  minigrad.compare(z, x=mine)."
+        )
     request = Request(z, x, gradient, name, namespace or {}, rtol, atol)
     return likeliest([explanations(request, mine)])[0]
 

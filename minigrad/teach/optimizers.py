@@ -20,6 +20,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
+from minigrad.tape.adapters import has_torch, is_leaf, node_of, tensor_kinds
 from minigrad.tape.names import count_of, namespace_of, tensors_in
 from minigrad.teach.report import Report
 
@@ -38,7 +39,8 @@ class ParameterRow:
     reached      does the tape of the loss lead to it? None if no loss was given
     graded       does it have a .grad?
     version      how often its memory was written to
-    wrote        its version after the optimizer's last step; None if that did not change it
+    wrote        its version after the optimizer's last step; None if that did not change it, or for PyTorch,
+                 whose optimizers do not keep it
     trouble      the reason, if the optimizer will not change it
     """
 
@@ -69,8 +71,9 @@ class ParameterRow:
         if self.node is None:
             filled = "requires no gradient"
         wrote = self.wrote
-        written = "nothing" if wrote is None else f"in place, version {wrote - 1} -> {wrote}"
-        shape, identity = tuple(self.parameter.array.shape), hex(id(self.parameter))
+        written = "nothing" if isinstance(self.parameter, Tensor) else "not known"
+        written = written if wrote is None else f"in place, version {wrote - 1} -> {wrote}"
+        shape, identity = tuple(self.parameter.shape), hex(id(self.parameter))
         return self.name, str(self.group), str(shape), identity, filled, written
 
 
@@ -95,7 +98,7 @@ class Explanation(Report[ParameterRow]):
 def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     """Explain how an optimizer, its parameters and the tape of a loss are connected.
 
-    optimizer    any optimizer, before or after its step
+    optimizer    any optimizer, of minigrad or PyTorch, before or after its step
     loss         the result of the forward pass; with it, the report also says which
                  parameters its tape leads to, and which leaves the optimizer does not hold
 
@@ -111,16 +114,17 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     >>> report.rows[0].name, report.rows[0].same, report.rows[0].wrote
     ('w', True, 1)
     """
-    if not isinstance(optimizer, Optimizer):
+    kinds = (Optimizer, sys.modules["torch"].optim.Optimizer) if has_torch() else Optimizer
+    if not isinstance(optimizer, kinds):
         raise TypeError(f"explain takes an optimizer, but got {type(optimizer).__name__}.")
-    if loss is not None and not isinstance(loss, Tensor):
+    if loss is not None and not isinstance(loss, tensor_kinds()):
         raise TypeError(f"loss must be a Tensor, but got {type(loss).__name__}.")
     names = _names(namespace_of(sys._getframe(1)))
     leaves = None
     if loss is not None:
-        nodes = reachable([] if loss.node is None else [loss.node])
-        leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
-    written = {id(p): version for p, version in optimizer._written}
+        root = node_of(loss)
+        leaves = list(filter(is_leaf, reachable([] if root is None else [root])))
+    written = {id(p): version for p, version in getattr(optimizer, "_written", ())}
     rows = [
         _row(p, name, k, leaves, written.get(id(p))) for k, name, p in _parameters(optimizer, names)
     ]
@@ -144,7 +148,7 @@ def _parameters(
 def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
     """The names of tensors. A name in a module is preferred to a position in a list."""
     found: dict[int, str] = {}
-    for name, x in tensors_in(namespace):
+    for name, x in tensors_in(namespace, tensor_kinds()):
         if id(x) not in found or found[id(x)].endswith("]"):
             found[id(x)] = name
     return found
@@ -153,7 +157,8 @@ def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
 def _row(
     p: Tensor, name: str, group: int, leaves: list[AccumulateGrad] | None, wrote: int | None
 ) -> ParameterRow:
-    node = p.node if isinstance(p.node, AccumulateGrad) else None
+    node = node_of(p)
+    node = node if node is not None and is_leaf(node) else None
     reached = None if leaves is None else node in leaves
     same, graded = node is not None and node.variable is p, p.grad is not None
     trouble: Trouble | None = None
@@ -207,7 +212,7 @@ def _leaves_not_held(
     """Leaves of the loss that the optimizer does not hold: they get a .grad, but no step."""
     held = {row.node for row in rows}
     free = [node.variable for node in leaves or () if node not in held]
-    called = [names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free]
+    called = [names.get(id(x), f"a leaf of shape {tuple(x.shape)}") for x in free]
     if called:
         yield _why_unchanged(called, "not held")
 
@@ -248,8 +253,10 @@ def _what_fills_grad(row: ParameterRow) -> str:
 
 def _unwritten(row: ParameterRow, optimizer: Optimizer) -> str:
     """Why a parameter has not been written by step."""
-    if not optimizer._has_stepped:
-        return f"{row.name}, in place, from {row.name}.grad. It has not been called yet."
+    has_stepped = getattr(optimizer, "_has_stepped", None)  # PyTorch's do not keep it
+    if not has_stepped:
+        later = "" if has_stepped is None else " It has not been called yet."
+        return f"{row.name}, in place, from {row.name}.grad.{later}"
     return (
         f"Nothing, in its last call: {row.name}.grad was None, and step skips such a parameter. None means "
         "that no gradient was computed. (Zeros would be a gradient: momentum and weight decay would still act.)"

@@ -161,3 +161,16 @@ def test_an_optimizer_written_for_pytorch_is_compared_with_pytorchs():
         given = {"params": [w.view(2, 1)], "grads": [[torch.ones(2, 1)]]}
         found = compare(optimizer, {"lr": 0.1}, **given, yours=[[w.view(2, 1) + 0.1]]).diagnosis
         assert (found and found.kind) == kind
+
+
+def test_explain_says_that_an_optimizer_of_pytorch_holds_the_parameters_of_an_earlier_model():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    z = model(torch.ones(3, 2)).sum()
+    z.backward()
+    assert minigrad.explain(optimizer, z).ok
+    assert "'params'][0] is model.weight" in repr(minigrad.explain(optimizer))
+    model = nn.Linear(2, 1)
+    found = minigrad.explain(optimizer, model(torch.ones(3, 2)).sum())
+    assert {row.trouble for row in found.rows} == {"not on the tape"}
+    assert "the optimizer does not hold them: they will not change" in repr(found)

@@ -16,7 +16,7 @@ class TorchNode:
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self._array = getattr(node, "variable", None)  # of a leaf
+        self._array = self.variable = getattr(node, "variable", None)  # of a leaf
         self.plan = self  # for `plan.tensors`: which saved values are tensors
 
     def __eq__(self, other: object) -> bool:
