@@ -847,6 +847,22 @@ def test_the_details_of_a_small_node_show_its_jacobian_in_the_users_names(opened
     assert shown.count() == 0 and page.problems == []  # it is not computed yet
 
 
+def test_the_selected_leaf_is_the_one_whose_gradient_is_asked_for(opened):
+    page = opened(cases.broadcasting())
+    chosen, verdict = page.locator(".mg-hand select"), page.locator(".mg-verdict")
+    names = chosen.locator("option").all_inner_texts()
+    other = names[1].removesuffix(".grad")
+    page.locator(f".mg-node[aria-label^='{other},']").click()
+    assert chosen.evaluate("e => e.selectedOptions[0].textContent") == f"{other}.grad"
+
+    page.locator(".mg-entry").fill("7")  # which belongs to this leaf, whatever else is looked at
+    page.locator(".mg-check").click()
+    assert "different" in verdict.inner_text()
+    page.locator(f".mg-node[aria-label^='{names[0].removesuffix('.grad')},']").click()
+    assert chosen.evaluate("e => e.selectedOptions[0].textContent") == f"{other}.grad"
+    assert "different" in verdict.inner_text()
+
+
 def test_a_check_before_any_gradient_says_what_to_do(opened):
     page = opened(cases.no_gradient_yet())
 

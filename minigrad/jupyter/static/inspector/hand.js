@@ -18,7 +18,12 @@ const ByHand = (Base) => class extends Base {
       h("button", { type: "button", class: "mg-differences", title: "Run the recorded operations again, one entry of the leaf a little larger and a little smaller", onclick: () => this.differences() }, "central differences"), this.verdict);
   }
 
-
+  /** Ask about the leaf that was selected, unless a gradient of another one is being typed. */
+  askAbout(id) {
+    if (!this.tape.leaves.some((n) => n.id === id) || this.leaf.value === id || this.entry.value.trim()) return;
+    this.leaf.value = id;
+    this.leaf.onchange();
+  }
   ask(question) {
     const id = `${Date.now()}-${++this.asked}`;
     this.model.set("ask", { ...question, id });

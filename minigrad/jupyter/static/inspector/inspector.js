@@ -205,6 +205,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
       this.model.save_changes();
     }
     this.lit = null;
+    this.askAbout(this.selected);
     if (this.selected) this.reveal(this.selected);
     else this.refresh();
   }
