@@ -382,6 +382,25 @@ def cell(source, namespace, number):
     exec(compile(source, name, "exec"), namespace)
 
 
+def test_an_answer_that_keeps_numbers_in_global_variables_is_told(capsys):
+    space = {"__name__": "__main__"}
+    given = (
+        "from minigrad import optim\nfrom minigrad.teach import Updates\n"
+        "exercise = Updates('step', optim.SGD, [dict(lr=0.1, momentum=0.9), dict(lr=0.2, momentum=0.5)])"
+    )
+    cell(given, space, 1)
+    cell(
+        "v = 0\ndef step(p, g, state, lr, momentum):\n    global v\n    v = momentum * v + g\n    return p - lr * v",
+        space,
+        2,
+    )
+    result = repr(eval("exercise.check()", space))
+    assert "step changes global variables (v), which keep their values from one case" in result
+    assert "another cell" not in result
+    cell("def step(p, g, state, lr, momentum):\n    return p - lr * state['v']", space, 3)
+    assert "no 'v' in state: it is empty at the first step" in repr(eval("exercise.check()", space))
+
+
 def test_a_helper_in_a_cell_that_is_not_graded_is_named():
     space = {"__name__": "__main__"}
     given = (

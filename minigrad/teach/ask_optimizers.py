@@ -95,6 +95,15 @@ class Updates(Question):
         return row
 
 
+class _State(dict[str, Any]):
+    """The dict that is kept between steps. An error says that it is empty at first."""
+
+    def __missing__(self, key: str) -> Any:
+        raise KeyError(
+            f"there is no {key!r} in state: it is empty at the first step. To fix it, write  state.get({key!r}, 0.0)"
+        )
+
+
 # Both wrap the answer, so that error messages can show the student's own code.
 
 
@@ -103,7 +112,7 @@ def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callab
 
     @wraps(step)
     def steps(p: Array, grads: Sequence[Array]) -> list[Any]:
-        state, after = dict[str, Any](), list[Any]()
+        state, after = _State(), list[Any]()
         for g, now in zip(grads, settings_of_steps(settings, len(grads)), strict=True):
             p = step(p, g, state, **now) if p is not None else None
             after.append(p if p is None else np.array(real_array(p), copy=True))

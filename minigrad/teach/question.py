@@ -27,7 +27,7 @@ from minigrad.teach.answer import Diagnosis
 from minigrad.teach.arguments import check_declaration
 from minigrad.teach.report import Report
 from minigrad.teach.results import CheckResult, CheckRow, Kind
-from minigrad.teach.running import defined_in, loose_names
+from minigrad.teach.running import changed_names, defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
 # called when an exercise is declared or checked, or gives a hint
@@ -211,6 +211,11 @@ class Question(metaclass=_Declares):
             yield (
                 f"{names} {verb} defined in another cell. Keep that cell in the notebook: what {self.name} uses is "
                 "graded with it."
+            )
+        if changed := ", ".join(changed_names(answer)):
+            yield (
+                f"{self.name} changes global variables ({changed}), which keep their values from one case to the "
+                "next. To fix it, use variables of the function itself, or the arguments that are there for this."
             )
         if all(row.ok for row in rows):
             return

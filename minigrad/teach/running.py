@@ -212,12 +212,15 @@ def loose_names(answer: object, given: frozenset[str]) -> list[str]:
     space = getattr(next(iter(_functions(answer))), "__globals__", {})
     used: dict[str, None] = {}
     for code in codes:
-        used |= dict.fromkeys(_global_reads(code))
-    return [
-        name
-        for name in used
-        if name in space and name not in own and name not in given and not hasattr(builtins, name)
-    ]
+        used |= dict.fromkeys(_globals(code, "LOAD_GLOBAL", "LOAD_NAME"))
+    known = own | given | set(vars(builtins)) | set(changed_names(answer))
+    return [name for name in used if name in space and name not in known]
+
+
+def changed_names(answer: object) -> list[str]:
+    """The global variables that the answer assigns to."""
+    names = (name for code in _codes(answer) for name in _globals(code, "STORE_GLOBAL"))
+    return list(dict.fromkeys(names))
 
 
 def defined_in(source: str) -> set[str]:
@@ -268,14 +271,14 @@ def _functions(answer: object) -> list[Any]:
     return [m for m in members if isinstance(m, types.FunctionType)]
 
 
-def _global_reads(code: types.CodeType) -> Iterator[str]:
-    """The global names that a function reads, including those that its inner functions read."""
+def _globals(code: types.CodeType, *operations: str) -> Iterator[str]:
+    """The global names on which a function, or an inner function of it, does one of these operations."""
     for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and isinstance(step.argval, str):
+        if step.opname in operations and isinstance(step.argval, str):
             yield step.argval
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            yield from _global_reads(inner)
+            yield from _globals(inner, *operations)
 
 
 def _same(before: object, after: Any) -> bool:
