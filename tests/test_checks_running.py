@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from minigrad import maximum
+from minigrad import maximum, optim
 from minigrad.teach import Exercise, Implementation, Misconception, Updates, progress, question
 from minigrad.teach.cases import draw, in_layout, tolerance
 from minigrad.teach.running import TooSlow, loose_names, run, time_limit
@@ -399,6 +399,25 @@ def test_an_answer_that_keeps_numbers_in_global_variables_is_told(capsys):
     assert "another cell" not in result
     cell("def step(p, g, state, lr, momentum):\n    return p - lr * state['v']", space, 3)
     assert "no 'v' in state: it is empty at the first step" in repr(eval("exercise.check()", space))
+
+
+def test_an_optimizer_whose_steps_change_nothing_is_told_what_it_has_not_kept():
+    class Rebinds:
+        def __init__(self, params, lr):
+            self.params, self.lr = list(params), lr
+
+        def step(self):
+            for p in self.params:
+                p = p - self.lr * p.grad if self.skips or p.grad is not None else p
+
+    exercise = Updates("step", optim.SGD, [{"lr": 0.1}], wanted="class")
+    Rebinds.skips = False
+    assert "step() changed no parameter" in repr(exercise.check(Rebinds))
+    Rebinds.skips = True
+    assert "its .grad is None, and step skips it" in " ".join(repr(exercise.check(Rebinds)).split())
+    exercise = Updates("step", optim.SGD, [{"lr": 0.1}])
+    found = repr(exercise.check(lambda p, g, state, lr: (p - lr * g, p)[1]))
+    assert "The parameter that is returned is the one that was given" in found
 
 
 def test_a_helper_in_a_cell_that_is_not_graded_is_named():

@@ -26,7 +26,13 @@ from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
 from minigrad.teach.steps_by_hand import settings_of_steps
 from minigrad.teach.trying import judge_array
-from minigrad.teach.updates import compare_update, run_optimizer, stepped
+from minigrad.teach.updates import (
+    STEP_NOT_KEPT,
+    VALUE_NOT_KEPT,
+    compare_update,
+    run_optimizer,
+    stepped,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -76,6 +82,8 @@ class Updates(Question):
         row = CheckRow(n, words, f"settings {n}", "right", printed=outcome.printed)
         if outcome.trouble is not None:
             verdict, message = outcome.trouble
+            if isinstance(answer, type) and "NoneType" in message:
+                message += ". (One of the parameters has no gradient: its .grad is None, and step skips it.)"
             return replace(row, what="", verdict=verdict, message=message)
         yours = outcome.returned
         if any(p is None for p in yours):
@@ -89,7 +97,11 @@ class Updates(Question):
             row = replace(row, verdict=verdict, message=f"after step {k}: {message}")
             if verdict == "wrong value":
                 given = {"params": start, "grads": grads, "yours": yours}
-                found = compare_update(self.optimizer, settings, **given).diagnosis
+                still = all(np.array_equal(p, start) for p in yours)
+                kept = STEP_NOT_KEPT if isinstance(answer, type) else VALUE_NOT_KEPT
+                found = (
+                    kept if still else compare_update(self.optimizer, settings, **given).diagnosis
+                )
                 row = replace(row, diagnosis=found)
             return row
         return row

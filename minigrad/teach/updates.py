@@ -129,7 +129,7 @@ def compare_update(
     found = None
     if ours is not None and {d.verdict for _, d in differences if not d.ok} == {"different"}:
         still = callable(yours) and _agree(map(_joined, mine), [_joined(start)] * len(mine))
-        found = UNCHANGED if still else _explained(ours, settings, start, gs, mine, right)
+        found = STEP_NOT_KEPT if still else _explained(ours, settings, start, gs, mine, right)
     return _report(optimizer.__name__, differences, found)
 
 
@@ -144,11 +144,16 @@ def _report(
     return UpdateComparison(f"compare_update: {title}", rows)
 
 
-UNCHANGED = general_diagnosis(
+STEP_NOT_KEPT = general_diagnosis(
     "step_not_kept",
     "step() changed no parameter.",
     "Write to the parameter itself, as in  p -= lr * p.grad  within no_grad(): p = p - lr * p.grad makes a "
     "new tensor.",
+)
+VALUE_NOT_KEPT = general_diagnosis(
+    "step_not_kept",
+    "The parameter that is returned is the one that was given.",
+    "p - lr * g computes a new value, which must be returned.",
 )
 
 
