@@ -14,7 +14,6 @@ values that it would have computed:
 Read uses.py first.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.tape.names import count_of
-from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.answer import Answer, Diagnosis, in_time
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
@@ -76,11 +75,9 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     # Also uses that do not lead to the target: their values matter.
     uses = (u for u in a.graph.uses[::-1] if u.op is not None and not u.part and not u.wrote)
     alone = [use for use in uses if use is use.twins[0]]
-    for use, search in product(alone, SEARCHES):
+    for use, search in in_time(product(alone, SEARCHES), until):
         with suppress(*MISFITS):  # a value is not known
-            for kind, change, n in search(use):
-                if time.thread_time() > until:
-                    return
+            for kind, change, n in in_time(search(use), until):
                 candidate = _gradient(a.graph, [change])
                 if candidate is not None and a.gives(candidate):
                     missing = search is _left_out and kind != "upstream_only"
@@ -126,9 +123,7 @@ def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[D
     for use in (u for u in uses if u.beside not in u.origins):
         for found in islice(_left_out(use), 1):
             alike.setdefault(use.op_name, []).append(found)
-    for group in (g for g in alike.values() if len(g) > 1):
-        if time.thread_time() > until:
-            return
+    for group in in_time((g for g in alike.values() if len(g) > 1), until):
         candidate = _gradient(a.graph, [change for _, change, _ in group])
         if candidate is not None and a.gives(candidate):
             kind, first, n = group[0]
@@ -336,9 +331,8 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
     Write down the values that each step of the forward pass has read. The backward pass reads the
     same ones.
     """
-    for node, m, n, values in _other_values(a.graph) if not a.few else ():
-        if time.thread_time() > until:
-            return
+    others = _other_values(a.graph) if not a.few else ()
+    for node, m, n, values in in_time(others, until):
         given = [_gradient(a.graph, [], values)]
         if len(values) == 1:  # or the whole tensor is another one
             given.append(_gradient(a.graph, [], values, node))

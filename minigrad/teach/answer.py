@@ -7,10 +7,12 @@ Answer       the student's array, the right gradient, and its graph
 
 import math
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import takewhile
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from minigrad.core.views import CopySlices
 from minigrad.teach.difference import last_digit, real_array
 from minigrad.teach.mistakes import one_number
 from minigrad.teach.uses import AnyNode, Graph, Use, called
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,11 @@ class Answer:
         if message.startswith("{op}"):
             text = text[:1].upper() + text[1:]
         return Diagnosis(kind, node, line, text, hint.format(**words), also, doubtful=doubtful)
+
+
+def in_time(items: Iterable[T], until: float) -> Iterator[T]:
+    """The items, as long as this thread's CPU time is not up."""
+    return takewhile(lambda _: time.thread_time() <= until, items)
 
 
 def exchanged(one: str, other: str) -> Diagnosis:

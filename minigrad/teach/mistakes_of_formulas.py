@@ -14,15 +14,14 @@ is tried at each place alone, then at all places. Students read the function's d
 The rows are tried with those of at_a_node.py. Read at_a_node.py first.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, product, takewhile
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.ops import log_softmax, sigmoid, softmax
-from minigrad.teach.answer import Answer
+from minigrad.teach.answer import Answer, in_time
 from minigrad.teach.at_a_node import gives
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import TABLE, Mistake, Variant, message_and_hint
@@ -55,9 +54,7 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
     """Add the mistakes in a formula to the table."""
 
     def search(a: Answer) -> Places:
-        for places in takewhile(
-            lambda _: time.thread_time() < a.until, _together(a, list(find(a)))
-        ):
+        for places in in_time(_together(a, list(find(a))), a.until):
             found: set[str] = set()
             for wrong in zip(*(place.wrong for place in places), strict=False):
                 changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]

@@ -18,7 +18,6 @@ there are many pairs, and the more we try, the more may fit by chance.
 Read answer.py, mistakes.py and uses.py first.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
@@ -32,7 +31,7 @@ import numpy as np
 # Each adds its mistakes to the table.
 from minigrad.core.sparse import dense
 from minigrad.teach import mistakes_of_arrays, mistakes_of_losses, mistakes_of_ops  # noqa: F401
-from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.answer import Answer, Diagnosis, in_time
 from minigrad.teach.mistakes import ORDER, TABLE, Mistake, Variant, message_and_hint, variants
 from minigrad.teach.recurrences import recurrences, repeated_uses
 from minigrad.teach.uses import Graph, Use, called, constant_factor, plan_of_node
@@ -95,9 +94,7 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     for row in known_mistakes():
         if any(op.startswith("lstm_") and steps[op] > 1 for op in row.ops):
             continue  # it is made in each step, if at all
-        for use in uses:
-            if time.thread_time() > until:
-                return
+        for use in in_time(uses, until):
             for variant in variants(row, use):
                 if variant.times is None:
                     changed = use.changes(variant.array)
@@ -133,7 +130,7 @@ def everywhere(
     something = {use for use in a.graph.paths if np.any(use.passed)}
     for row in known_mistakes():
         possible_at = cache(partial(_possible, row))  # most uses are in several groups
-        for uses, states, constants in groups:
+        for uses, states, constants in in_time(groups, until):
             if row.kind not in (IN_STEPS if states and kinds is PER_OPERATION else kinds):
                 continue
             if one_way and not states or row.ops and uses[-1].op_name not in row.ops:
@@ -150,8 +147,6 @@ def everywhere(
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
             elsewhere = lengths - {c, c and 1 / c}  # a number of entries: not at each step
             for k, variant in enumerate(possible_at(first)):
-                if time.thread_time() > until:
-                    return
                 if variant.times and first.op_name != "pow":
                     if variant.times in elsewhere or not c and variant.times not in (2, 0.5):
                         continue
@@ -257,12 +252,9 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
             alike = _at_one_step(values)
-            for n, shifted in chain(_shifted(a, values, last), alike) if in_steps else alike:
-                values_at = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
-                if time.thread_time() > until:
-                    return
-                changed = walked(a.graph, values_at, partial(_reading, name, values_at))
-                if a.target in changed and a.gives(a.right + changed[a.target]):
+            others = chain(_shifted(a, values, last), alike) if in_steps else alike
+            for n, shifted in in_time(others, until):
+                if _gives_with(a, uses, name, shifted):
                     texts = message_and_hint(off_by_one)
                     yield a.found(*texts, kind="wrong_argument", use=uses[0], n=n)
                     return
@@ -279,15 +271,11 @@ def another_value(a: Answer, until: float) -> Iterator[Diagnosis]:
         if graph.known.keys() >= set(r.before):
             n = f"{graph.called(r.states[-1])} before the step"
             instead.append((n, [graph.known[node] for node in r.before]))
-    for (uses, name, values), (n, others) in product(read, instead):
-        if time.thread_time() > until:
-            return
+    for (uses, name, values), (n, others) in in_time(product(read, instead), until):
         alike = len(others) == len(values) and np.shape(others[0]) == np.shape(values[0])
         if not alike or all(map(np.array_equal, values, others)):
             continue
-        values_at = {(u.node, u.k): v for u, v in zip(uses, others, strict=True)}
-        changed = walked(graph, values_at, partial(_reading, name, values_at))
-        if a.target in changed and a.gives(a.right + changed[a.target]):
+        if _gives_with(a, uses, name, others):
             words = {"n": n, "m": _called(graph, values[-1])}
             yield a.found(
                 *message_and_hint(another_value), kind="wrong_argument", use=uses[-1], **words
@@ -334,11 +322,16 @@ def _at_one_step(values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
         yield "the first step", [values[0]] * len(values)
 
 
-def _reading(name: str, values_at: dict[Any, Any], use: Use) -> Any:
-    """The gradient that passes if the rule of this use reads the value that is given for it."""
-    v = values_at[use.node, use.k]
-    d = use.rule(use.g, **({"x": v, "z": use.applied(x=v)} if name is AT else {name: v}))
-    return np.nan if d is None else d
+def _gives_with(a: Answer, uses: list[Use], name: str, values: list[Any]) -> bool:
+    """Are these the student's numbers if the rule of each use reads its own one of these values as `name`?"""
+    values_at = {(u.node, u.k): v for u, v in zip(uses, values, strict=True)}
+
+    def wrong(use: Use) -> Any:
+        v = values_at[use.node, use.k]
+        d = use.rule(use.g, **({"x": v, "z": use.applied(x=v)} if name is AT else {name: v}))
+        return np.nan if d is None else d
+
+    return a.gives(a.right + walked(a.graph, values_at, wrong).get(a.target, 0))
 
 
 def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
@@ -418,9 +411,7 @@ def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Di
     effects = np.stack([one.effect.reshape(-1).astype(np.float64) for one in tried])
     missing = (a.mine - a.right).reshape(-1)
     bound = a.atol + a.rtol * np.abs(missing)
-    for i, one in enumerate(tried):
-        if time.thread_time() > until:
-            return
+    for i, one in enumerate(in_time(tried, until)):
         fits = np.all(np.abs(missing - effects[i] - effects) <= bound, axis=1)
         for j in np.flatnonzero(fits[i + 1 :]) + i + 1:
             two = tried[j]
@@ -431,23 +422,21 @@ def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Di
 
 def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     graph = a.graph
-    for attempt in tried:
-        for use in graph.paths:
-            if use.node not in attempt.changed:
-                continue
-            below = use.at(graph.gradients[use.node] + attempt.changed[use.node])
-            for row in (row for row in known_mistakes() if row.kind not in ALONE):
-                if time.thread_time() > until:
-                    return
-                for variant in variants(row, below):
-                    if row.kind == "scale" and variant.n not in ("2", "1/2"):
-                        continue
-                    effect = below.changes(variant.array).get(a.target)
-                    if effect is None:
-                        continue
-                    candidate = a.right + attempt.effect + effect
-                    if a.same(candidate) and not a.equal(effect, 0 * effect):
-                        yield _both(a, attempt, Tried(row, use, variant.n, effect, {}))
+    rows = [row for row in known_mistakes() if row.kind not in ALONE]
+    for attempt, use in in_time(product(tried, graph.paths), until):
+        if use.node not in attempt.changed:
+            continue
+        below = use.at(graph.gradients[use.node] + attempt.changed[use.node])
+        for row in in_time(rows, until):
+            for variant in variants(row, below):
+                if row.kind == "scale" and variant.n not in ("2", "1/2"):
+                    continue
+                effect = below.changes(variant.array).get(a.target)
+                if effect is None:
+                    continue
+                candidate = a.right + attempt.effect + effect
+                if a.same(candidate) and not a.equal(effect, 0 * effect):
+                    yield _both(a, attempt, Tried(row, use, variant.n, effect, {}))
 
 
 def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, pairwise, takewhile
+from itertools import combinations, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from minigrad import optim
 from minigrad.core.tensor import wrap
 from minigrad.tape.adapters import numbers_of, tensor_kinds
-from minigrad.teach.answer import Diagnosis, general_diagnosis
+from minigrad.teach.answer import Diagnosis, general_diagnosis, in_time
 from minigrad.teach.diagnose import SECONDS
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.mistakes_of_steps import (
@@ -392,8 +392,7 @@ def _two_at_once(slips: Sequence[Slip], gives: Callable[[Slip], bool]) -> Diagno
         except MISFITS:  # the second is not possible after the first
             return False
 
-    until = time.thread_time() + SECONDS
-    pairs = takewhile(lambda _: time.thread_time() < until, combinations(slips, 2))
+    pairs = in_time(combinations(slips, 2), time.thread_time() + SECONDS)
     found = list(islice(filter(fits, pairs), MANY))
     if not found or not set.intersection(*({one.kind, two.kind} for one, two in found)):
         return None

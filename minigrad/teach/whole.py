@@ -490,8 +490,7 @@ def _another_value(a: Answer) -> Places:
                 for u in use.twins:
                     d = u.rule(u.g, **values(u))
                     instead = instead + (np.nan if d is None else d)
-                effect = use.changes(np.asarray(instead))
-                if a.target in effect and a.gives(a.right + effect[a.target]):
+                if a.gives(a.right + use.changes(np.asarray(instead)).get(a.target, 0)):
                     same = (m for m, v in named if v is value or np.array_equal(v, value))
                     meant = next(same, "another value")
                     meant = "its own operand" if meant == n else meant  # both without a name
@@ -524,8 +523,7 @@ def _another_gradient(a: Answer) -> Places:
             if np.shape(g) != use.g.shape or tells_nothing(g) or a.equal(g, a.right):
                 continue
             passed = [u.at(g).passed for u in use.twins] + [-u.passed for u in use.twins[1:]]
-            effect = use.changes(np.sum(passed, 0))
-            if a.target in effect and a.gives(a.right + effect[a.target]):
+            if a.gives(a.right + use.changes(np.sum(passed, 0)).get(a.target, 0)):
                 yield {"use": use, "n": name}
 
 
@@ -573,8 +571,7 @@ def _another_power(a: Answer) -> Places:
                 ),
                 (use.passed / v, f"divided by {n} once too often, or it is missing as a factor"),
             ):
-                effect = use.changes(d)
-                if a.target in effect and a.gives(a.right + effect[a.target]):
+                if a.gives(a.right + use.changes(d).get(a.target, 0)):
                     yield {"use": use, "n": words}
 
 
