@@ -7,7 +7,6 @@
 The rows are like those of whole.py, and are tried along with those of mistakes.py. Read both first.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice, permutations, product
@@ -23,7 +22,6 @@ from minigrad.core.views import CopySlices
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes_of_ops import places_written
-from minigrad.teach.pairs import walked
 from minigrad.teach.recurrences import recurrences
 from minigrad.teach.uses import Graph, called, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
@@ -37,8 +35,8 @@ REARRANGED: Table = []  # tried later: there are many orders
 
 def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
     """Do these changes to the gradients of these nodes give the student's array?"""
-    effects = [a.graph.walk_back(node, change) for node, change in changes]
-    return a.gives(a.right + sum(effect for effect in effects if effect is not None))
+    effects = [a.graph.changes({node: change}).get(a.target, 0) for node, change in changes]
+    return a.gives(a.right + sum(effects))
 
 
 @mistake_in(AT_A_NODE, "missing_path")
@@ -63,7 +61,7 @@ def _only_this_path(a: Answer) -> Places:
     for node, uses in graph.edges_of.items():  # such as the loss after the first steps of a loop
         parts += [(uses[0], node, graph.gradients[node])] if len(uses) > 1 else []
     for use, node, g in parts:
-        part = graph.walk_back(node, np.asarray(g))
+        part = graph.changes({node: np.asarray(g)}).get(graph.target)
         if part is not None and a.gives(part):
             yield {"use": use}
 
@@ -131,10 +129,10 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
         read = {u.parent for u in graph.paths if u.op_name == "getitem" and u.fan_in > 2}
         for node in (n for n in read if gradients[n].size == len(states) > 2):
             # rows[k]: what a gradient of 1 at state k passes on to each entry
-            passed = [graph.changes(n, np.ones_like(gradients[n])) for n in states]
+            passed = [graph.changes({n: np.ones_like(gradients[n])}) for n in states]
             rows = np.array([np.ravel(to.get(node, 0 * gradients[node])) for to in passed])
             # own[k]: the gradient of state k without what comes from the next state
-            after = [*(graph.changes(n, gradients[n]) for n in states[1:]), {}]
+            after = [*(graph.changes({n: gradients[n]}) for n in states[1:]), {}]
             own = [gradients[n] - to.get(n, 0) for n, to in zip(states, after, strict=True)]
             first = np.argmax(rows != 0, 0)  # the step that reads each entry
             jacobian, g = rows[first], np.ravel(own)[first]
@@ -255,10 +253,10 @@ def _in_another_order(a: Answer) -> Places:
     for groups, order in islice(chain(*map(_orders, alike.values())), FEW):
         changed: dict[Any, Any] = {}
         for group in groups[::-1]:  # the latest step first
-            now = walked(a.graph, starts=changed)
+            now = a.graph.changes(changed)
             g = [a.graph.gradients[node] + now.get(node, 0) for node in group]
             changed |= {group[k]: g[m] - g[k] for k, m in enumerate(order) if k != m}
-        if a.gives(a.right + walked(a.graph, starts=changed).get(a.target, 0)):
+        if a.gives(a.right + a.graph.changes(changed).get(a.target, 0)):
             first = groups[0]
             use = next(u for u in a.graph.uses if u.node is first[0])
             op = "" if use.op_name == "getitem" else called(use.node)
@@ -298,8 +296,7 @@ def _another_engine(a: Answer) -> Places:
     graph = a.graph
     if max(graph.fan_in.values(), default=0) < 2:
         return
-    again = dict(graph.gradients)
-    deque(graph._pass(again, graph.leading, graph.target), maxlen=0)
+    again = graph.changes(graph.gradients)
     once = _breadth_first(graph, repeated=False)
     for kind, words, candidate in (
         ("missing_path", "each part that arrives at a tensor overwrites those before it",
@@ -360,7 +357,7 @@ def _steps_skipped(a: Answer) -> Places:
     names += [graph.target] if graph.fan_in[graph.target] > 1 else []  # else see _stopped
     uses = (u for u in graph.paths if u is u.twins[0])
     pairs = ((u, n) for u in uses for n in names if n.queue_key > u.node.queue_key)
-    passed = cache(lambda node: graph.changes(node, np.asarray(graph.gradients[node])))
+    passed = cache(lambda node: graph.changes({node: np.asarray(graph.gradients[node])}))
     for use, node in islice(pairs, FEW):
         g, part = graph.gradients[use.node], passed(use.node).get(node)  # not through other paths
         if part is None or np.shape(part) != np.shape(g):

@@ -78,7 +78,7 @@ def slips(a: Answer) -> Iterator[Tried]:
         message, hint = message_and_hint(find)
         for place in find(a):
             for kind, words, d in place.wrong:
-                changed = a.graph.changes(place.node, d)
+                changed = a.graph.changes({place.node: d})
                 said = message.replace("{scores}", _called(a, place.node))
                 hint_here = hint.replace("{formula}", place.words)
                 row = Mistake(kind, said, hint_here, (), _nothing)
@@ -98,7 +98,9 @@ def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
     """Each of the places alone, then all of them: a mistake may be made once or everywhere."""
     yield from ([place] for place in places)
     nodes = {place.node for place in places}
-    below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
+    below = [
+        set(a.graph.changes({n: a.graph.gradients[n]})) - {n} for n in (p.node for p in places)
+    ]
     ends = (place for place, later in zip(places, below, strict=True) if not later & nodes)
     by_use = {place.use: place for place in ends}  # of two on the same path, the one further down
     if len(by_use) > 1:
@@ -131,8 +133,8 @@ def _derivatives_combined(a: Answer) -> Iterator[Formula]:
     graph = a.graph
     for op_name, (combine, words, rule) in RULES.items():
         for x, y in _of_two_functions(a, op_name):
-            slopes = [graph.changes(u.parent, np.ones_like(u.passed)) for u in (x, y)]
-            parts = [graph.changes(u.parent, u.passed) for u in (x, y)]
+            slopes = [graph.changes({u.parent: np.ones_like(u.passed)}) for u in (x, y)]
+            parts = [graph.changes({u.parent: u.passed}) for u in (x, y)]
             both = [node for node in slopes[0] if node in slopes[1]]
             # with respect to x, or to the tensor where the two paths meet
             for node in {min(both, key=lambda n: n.queue_key), a.target} if both else ():

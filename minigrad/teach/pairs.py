@@ -23,7 +23,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, islice, product
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +114,6 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 
 
 Uses = Mapping[tuple[Any, int], Use]
-NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 def everywhere(
@@ -187,11 +185,11 @@ def _one_way(
     for use in uses_at.values():
         starts[use.parent] = starts.get(use.parent, 0) + (wrong(use) - use.passed)
     for cut in states:
-        changed = walked(graph, starts=starts, cut=cut)
+        changed = graph.changes(starts, cut)
         yield f", but only for what passes to {a.name}", changed.get(a.target, 0)
     after = walked(graph, uses_at, wrong)
     for cut in states:
-        changed = walked(graph, starts={n: after[n] for n in cut & after.keys()}, cut=cut)
+        changed = graph.changes({n: after[n] for n in cut & after.keys()}, cut)
         yield ", but only for what passes to the step before", changed.get(a.target, 0)
 
 
@@ -204,19 +202,13 @@ def _wrong(row: Mistake, k: int, something: bool, use: Use) -> Any:
 
 
 def walked(
-    graph: Graph,
-    there: Mapping[tuple[Any, int], object] = NONE,
-    wrong: Callable[[Use], Any] = lambda use: use.passed,
-    starts: Mapping[Any, Any] = NONE,
-    cut: Container[Any] = (),
+    graph: Graph, there: Mapping[tuple[Any, int], object], wrong: Callable[[Use], Any]
 ) -> dict[Any, Any]:
     """The changes to the gradients if wrong(use) passes along some edges, given the mistakes so far.
 
     there     these edges, each as a node and a number
-    starts    gradients that change at once
-    cut       nodes to which nothing is passed
     """
-    changed = dict(starts)
+    changed: dict[Any, Any] = {}
     begin = {node for node, _ in there}
     for node in graph.nodes:
         if node not in changed and node not in begin:
@@ -225,7 +217,7 @@ def walked(
         if node in changed and uses:
             g = np.asarray(g + changed[node])
             results = plan_of_node(node).run(g, node)
-        for use in (u for u in uses if u.parent not in cut):
+        for use in uses:
             passed = use.passed if results is None else np.asarray(dense(results[use.k]))
             if (node, use.k) in there:
                 here = use if results is None else use.at(g, results)
@@ -356,7 +348,7 @@ def before_the_softmax(a: Answer, tried: list[Tried]) -> Iterator[Diagnosis]:
         p, axis = np.exp(use.values["z"]), inner.values["axis"]
         for attempt in (attempt for attempt in tried if use.node in attempt.changed):
             rest = p * np.sum(attempt.changed[use.node], axis, keepdims=True)
-            effect = a.graph.walk_back(inner.parent, rest.astype(p.dtype))
+            effect = a.graph.changes({inner.parent: rest.astype(p.dtype)}).get(a.target)
             if effect is None or not np.any(rest):
                 continue
             of_y = attempt.effect + effect

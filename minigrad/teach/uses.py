@@ -9,7 +9,7 @@ find the effect of a mistake by passing only the change back, from that edge to 
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ class Use:
         if self.part and isinstance(self.node, CopySlices):  # in the shape of the parent
             part, change = change, np.zeros_like(self.graph.gradients[self.parent], change.dtype)
             apply_chain(change, self.node.view_chain)[...] = part
-        return self.graph.changes(self.parent, change)
+        return self.graph.changes({self.parent: change})
 
     @property
     def wrote(self) -> bool:
@@ -541,11 +541,14 @@ class Graph:
     def _pass(
         self, gradients: dict[AnyNode, Array], among: set[AnyNode], end: AnyNode | None = None
     ) -> Iterator[tuple[Node, int, AnyNode, Array]]:
-        """A backward pass from these gradients, which adds to them: what passes along each edge."""
+        """A backward pass from these gradients, which adds to them: what passes along each edge.
+
+        among    the nodes to which something is passed
+        """
         for node in self.nodes:
             if node is end:
                 return
-            if node not in gradients or isinstance(node, AccumulateGrad) or node not in among:
+            if node not in gradients or isinstance(node, AccumulateGrad):
                 continue
             passed = plan_of_node(node).run(gradients[node], node)
             for k, (parent, d) in enumerate(zip(node.edges, passed, strict=True)):
@@ -570,26 +573,26 @@ class Graph:
             if by_a_constant or use.op_name in ("add", "sub", "neg", "mean", "sum"):
                 above.append(use.parent)
 
-    def changes(self, start: AnyNode, change: Array) -> dict[AnyNode, Array]:
-        """The effect of a change of the gradient at `start` on the gradients of the nodes after it."""
-        changed: dict[AnyNode, Array] = {start: change}
-        deque(self._pass(changed, self.leading, self.target), maxlen=0)
+    def changes(
+        self, starts: Mapping[AnyNode, Array], cut: Set[AnyNode] = frozenset()
+    ) -> dict[AnyNode, Array]:
+        """The effect of changes of the gradients at `starts` on the gradients of the nodes after them.
+
+        cut    nodes to which nothing is passed
+        """
+        changed = dict(starts)
+        among = self.leading - cut if cut else self.leading
+        deque(self._pass(changed, among, self.target), maxlen=0)
         return changed
 
     def in_double_precision(self) -> Array:
         """The target's gradient from the same values, with less rounding."""
-        gradients: dict[AnyNode, Array] = {self.root: self.seed.astype(np.float64)}
-        deque(self._pass(gradients, self.leading, self.target), maxlen=0)
-        return gradients[self.target]
-
-    def walk_back(self, start: AnyNode, change: Array) -> Array | None:
-        """The effect of a change of the gradient at `start` on the target's gradient; None if there is none."""
-        return self.changes(start, change).get(self.target)
+        return self.changes({self.root: self.seed.astype(np.float64)})[self.target]
 
     def part_through(self, t: Tensor, g: Array) -> Array | None:
         """The target's gradient if t gets the gradient g, and nothing else does; t may be beside the graph."""
         if t.node in self.leading:
-            return self.walk_back(t.node, g.astype(t.dtype))
+            return self.changes({t.node: g.astype(t.dtype)}).get(self.target)
         below = Graph(t, g, {}, self.target)
         return below.gradients.get(self.target)
 

@@ -237,8 +237,8 @@ def _not_summed_before_a_reduction(a: Answer) -> Places:
                 share, d = after.share(), after.rule(right)
                 if share is None or d is None or share.shape != np.shape(unsummed):
                     continue
-                effect = a.graph.walk_back(after.parent, share * unsummed - d)
-                if effect is not None and a.gives(a.right + effect):
+                changed = a.graph.changes({after.parent: share * unsummed - d})
+                if a.gives(a.right + changed.get(a.target, 0)):
                     words = {"wide": str(wide.shape), "along": _in_words(axes)}
                     yield {"use": use, "n": after.op_name, **words}
 
@@ -515,7 +515,7 @@ def _another_gradient(a: Answer) -> Places:
     Write down which gradient arrives at which operation.
     """
     for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0] and not a.few):
-        later = a.graph.changes(use.parent, use.passed)  # gradients that are not known yet
+        later = a.graph.changes({use.parent: use.passed})  # gradients that are not known yet
         for node, name in a.graph.names.items():
             g = a.graph.gradients.get(node)
             if g is None or isinstance(node, AccumulateGrad) or node in later:
