@@ -27,7 +27,8 @@ from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.compare import NO_CREDIT, UNWRITTEN
 from minigrad.grading.release.bundles import BundleError, Judge
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.trusted import REPEATABLE, GivenCellsFailed, ask, run_pytest
+from minigrad.grading.sandbox.launch import REPEATABLE
+from minigrad.grading.trusted import GivenCellsFailed, ask, run_pytest
 from minigrad.version import __version__
 
 NAMED = 8  # results named in one reason

@@ -30,10 +30,10 @@ from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.record import Job, record_submission, unrecorded
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox, tested
 from minigrad.grading.sandbox.image import NoSuchPackage, temporary_images
+from minigrad.grading.sandbox.launch import ONE_THREAD
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 LOST = "(The answer could not be read: see the notebook.)"
 TRY_AGAIN = "to try again, give the same command"
 _thread = threading.local()

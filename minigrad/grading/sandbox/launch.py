@@ -376,6 +376,11 @@ def _without_packages(libraries: str) -> list[str]:
     return [path for path in paths if not os.path.basename(path).startswith("python3")]
 
 
+# With several threads, the order of summation may change the last bit.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+REPEATABLE = {**ONE_THREAD, "PYTHONHASHSEED": "0"}
+
+
 def _environment(work: str) -> dict[str, str]:
     return {
         "HOME": work,
@@ -384,11 +389,7 @@ def _environment(work: str) -> dict[str, str]:
         "PATH": "",
         "TZ": "UTC",
         "LD_LIBRARY_PATH": "/python/lib" if work == "/work" else LIBDIR,
-        # for reproducible runs; with several threads, the order of summation may change the last bit
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
+        **REPEATABLE,
         "MALLOC_ARENA_MAX": "2",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "agg",
