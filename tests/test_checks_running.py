@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from minigrad import maximum, optim
+from minigrad import autograd, maximum, optim, tensor
 from minigrad.teach import Exercise, Implementation, Misconception, Updates, progress, question
 from minigrad.teach.cases import draw, in_layout, tolerance
 from minigrad.teach.running import TooSlow, loose_names, run, time_limit
@@ -418,6 +418,28 @@ def test_an_optimizer_whose_steps_change_nothing_is_told_what_it_has_not_kept():
     exercise = Updates("step", optim.SGD, [{"lr": 0.1}])
     found = repr(exercise.check(lambda p, g, state, lr: (p - lr * g, p)[1]))
     assert "The parameter that is returned is the one that was given" in found
+
+
+def test_a_tuple_of_tensors_that_is_taken_for_a_tensor_is_named(capsys):
+    def f(x, g):
+        class Square(autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * g * ctx.saved_tensors.cos()
+
+        x = tensor(x, requires_grad=True)
+        return autograd.grad(Square.apply(x), x, tensor(g))[0]
+
+    message = " ".join(repr(Exercise("f", lambda x: x * x, shapes=[[(3,)]]).check(f)).split())
+    assert (
+        "has no attribute 'cos'. This is a tuple with 1 tensor. To fix it, take one out of it"
+        in message
+    )
 
 
 def test_a_helper_in_a_cell_that_is_not_graded_is_named():

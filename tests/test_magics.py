@@ -574,7 +574,21 @@ def test_a_variable_that_is_nowhere_may_be_in_a_cell_that_has_not_run(shell, cap
     assert "Have you run the cell that defines it?" in frames(shell, capsys, cell)
 
 
-@pytest.mark.parametrize("cell", ["x1.grad.zero_()", "minigrad.stft"])
+@pytest.mark.parametrize(
+    "cell, remedy",
+    [
+        (
+            "g = minigrad.autograd.grad((x1 * x1).sum(), x1)\ng.norm()",
+            "This is a tuple with 1 tensor.",
+        ),
+        ("x1.grad = None\nx1.grad.zero_()", "A .grad is None until a backward pass has filled it"),
+    ],
+)
+def test_an_attribute_of_a_tensor_that_something_else_was_asked_for(shell, capsys, cell, remedy):
+    assert remedy in frames(shell, capsys, cell)
+
+
+@pytest.mark.parametrize("cell", ["None.zero_()", "minigrad.stft"])
 def test_no_name_is_offered_where_none_is_near(shell, capsys, cell):
     shown = frames(shell, capsys, cell)
 

@@ -20,6 +20,7 @@ import re
 import sysconfig
 from collections.abc import Iterable
 from dis import opmap
+from linecache import getline
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -31,6 +32,7 @@ import minigrad
 from minigrad.autograd.numerical import GradcheckError
 from minigrad.core.errors import OTHER_ARGUMENTS
 from minigrad.teach.own_backward import diagnose_backward
+from minigrad.teach.running import about_a_tuple
 
 VARIABLE = "MINIGRAD_TRACEBACK"
 
@@ -85,6 +87,12 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
     return isinstance(error, SyntaxError) and error.filename in cells
 
 
+NO_GRAD_YET = (
+    "A .grad is None until a backward pass has filled it, and again after zero_grad(). Only leaves get one, unless "
+    "retain_grad() was called before the pass."
+)
+
+
 def _remedy(shell: Any, error: BaseException, trace: TracebackType) -> str | None:
     """What to do about a variable or attribute that does not exist: the nearest name, if one is near.
 
@@ -103,7 +111,10 @@ def _remedy(shell: Any, error: BaseException, trace: TracebackType) -> str | Non
         if name and frame.f_globals is shell.user_ns:
             otherwise = "Have you run the cell that defines it?"
     elif isinstance(error, AttributeError) and str(error).endswith(f"attribute {name!r}"):
-        known = dir(error.obj)
+        known, otherwise = dir(error.obj), about_a_tuple(error).removeprefix(". ") or None
+        *_, (frame, line) = walk_tb(trace)
+        if error.obj is None and f".grad.{name}" in getline(frame.f_code.co_filename, line):
+            otherwise = NO_GRAD_YET
     near = difflib.get_close_matches(name, [n for n in known if n[:1] != "_"], n=1, cutoff=0.7)
     return f"Did you mean {near[0]}?" if near else otherwise
 

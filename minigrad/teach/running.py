@@ -35,6 +35,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.errors import OTHER_ARGUMENTS
+from minigrad.tape.adapters import tensor_kinds
+from minigrad.tape.names import count_of
 from minigrad.teach.results import Kind
 
 PRINTED = 2_000  # characters kept of what a student's function prints
@@ -186,6 +188,7 @@ def error_in_words(error: BaseException, answer: object, called: str) -> str:
     except Exception:
         words = ""
     text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    text += about_a_tuple(error)
     codes = {code.co_filename for code in _codes(answer)}
     for entry in reversed(traceback.extract_tb(error.__traceback__)):
         if entry.filename in codes and entry.lineno is not None:
@@ -194,6 +197,17 @@ def error_in_words(error: BaseException, answer: object, called: str) -> str:
     if isinstance(error, TypeError) and re.search(OTHER_ARGUMENTS, text):
         return f"{text}; it is called with  {called}"
     return text
+
+
+def about_a_tuple(error: BaseException) -> str:
+    """How to get a tensor out of a tuple, if a tuple of tensors was taken for a tensor; "" for other errors."""
+    given = error.obj if isinstance(error, AttributeError) else None
+    if not isinstance(given, tuple | list) or not given or not isinstance(given[0], tensor_kinds()):
+        return ""
+    if not hasattr(given[0], str(error.name)):  # type: ignore[attr-defined]
+        return ""
+    kind, n = type(given).__name__, count_of(len(given), "tensor")
+    return f". This is a {kind} with {n}. To fix it, take one out of it, as in  (x,) = ctx.saved_tensors  or  grads[0]"
 
 
 def loose_names(answer: object, given: frozenset[str]) -> list[str]:
