@@ -1,5 +1,6 @@
 """Whatever a student's function does, a check ends with a table."""
 
+import re
 import threading
 import time
 
@@ -418,6 +419,19 @@ def test_an_optimizer_whose_steps_change_nothing_is_told_what_it_has_not_kept():
     exercise = Updates("step", optim.SGD, [{"lr": 0.1}])
     found = repr(exercise.check(lambda p, g, state, lr: (p - lr * g, p)[1]))
     assert "The parameter that is returned is the one that was given" in found
+
+
+def test_an_answer_that_overwrites_a_saved_value_is_told_both_lines():
+    def f(x):
+        x = tensor(x, requires_grad=True)
+        y = x.exp()
+        y += 1
+        y.sum().backward()
+        return x.grad
+
+    exercise = Implementation("f", np.exp, [{"x": (3,)}], returns=["dx"])
+    message = " ".join(repr(exercise.check(f)).split())
+    assert re.search(r"saved .*y = x.exp\(\) .*changed .*y \+= 1", message)
 
 
 def test_a_tuple_of_tensors_that_is_taken_for_a_tensor_is_named(capsys):
