@@ -70,6 +70,8 @@ ENDS = {
     "with minigrad.no_grad():\n    y = x * 2": "    no_grad    In [2], line 5    y = x * 2",
     "y = (x * 2).argmax().float()": "    not a floating-point result    In [2], line 4    y = (x * 2).argmax().float()",
     "h = x * 2\ny = h.detach()": "    detach    y",
+    "x = minigrad.nn.Linear(2, 2).requires_grad_(False)\ny = x(minigrad.ones(2))":
+        "    computed from    x.weight, x.bias    which require no gradient",
 }  # fmt: skip
 
 

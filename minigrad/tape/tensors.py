@@ -17,6 +17,8 @@ from minigrad.tape.snapshot import Snapshot
 # ("update", update, 0)
 Event = tuple[str, int, int]
 
+FEW = 4  # leaves named in an error message
+
 
 class Tensors(ABC):
     """The tensors of one engine in a recording: their numbers, and the entries that made them."""
@@ -49,6 +51,7 @@ class Tensors(ABC):
 
     def where_it_stopped(self, z: Any) -> str:
         """For an error message: the lines that keep gradients of z from going on, such as a detach()."""
+        self.look_up_names()
         number = self.known(z)
         waiting = [] if number is None or number not in self._latest else [self._latest[number][0]]
         found: set[int] = set()
@@ -60,13 +63,21 @@ class Tensors(ABC):
                 waiting += (
                     [] if entry.stop else [i.entry for i in entry.inputs if i.entry is not None]
                 )
-        rows = []
-        for entry in (e for k in sorted(found) if (e := self.entries[k]).stop):
-            name = self.names.get(
-                entry.results[0].tensor, "a tensor"
-            )  # of a detach(), there is no line
-            where = (name, "") if entry.place is None else (entry.place.label, entry.place.text)
-            rows.append((entry.stop, *where))
+        rows, leaves = [], []
+        for entry in (self.entries[k] for k in sorted(found)):
+            name = self.names.get(entry.results[0].tensor) if entry.results else None
+            if entry.kind == "leaf" and name and name not in leaves:
+                leaves.append(name)
+            elif entry.stop:  # a detach() has no line
+                line = (
+                    (name or "a tensor", "")
+                    if entry.place is None
+                    else (entry.place.label, entry.place.text)
+                )
+                rows.append((entry.stop, *line))
+        if not rows and leaves:
+            more = ", ..." if len(leaves) > FEW else ""
+            rows = [("computed from", ", ".join(leaves[:FEW]) + more, "which require no gradient")]
         return "\n" + aligned(list(dict.fromkeys(rows))) if rows else ""
 
     def _numbered(self, tensor: Any, number: int | None = None) -> int:
@@ -120,6 +131,10 @@ class Tensors(ABC):
     @abstractmethod
     def _add_leaf(self, tensor: Any, number: int, overwritten: bool = False) -> None:
         """Add a tensor that was not computed in this recording."""
+
+    @abstractmethod
+    def look_up_names(self) -> None:
+        """Find names for tensors in the user's namespace, and in the function that is running."""
 
     @abstractmethod
     def _look_up_one(self, tensor: Any, number: int) -> None:

@@ -78,6 +78,10 @@ class TorchTensors(Tensors):
         results = self.entries[entry].results
         return results[tensor.output_nr].tensor if tensor.output_nr < len(results) else None
 
+    def look_up_names(self) -> None:
+        """Find names for the tensors of both engines."""
+        self.recorder.look_up_names()
+
     def _look_up_one(self, tensor: torch.Tensor, number: int) -> None:
         self.recorder._look_up_one(tensor, number)
 
