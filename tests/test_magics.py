@@ -370,6 +370,14 @@ def test_compare_takes_the_tensors_of_a_dict(shell):
     assert row.name == "x1" and row.verdict == "wrong shape"
 
 
+def test_compare_takes_the_name_that_the_inspector_shows_and_a_comma_after_z(shell):
+    run(shell, "z = (x1 * x1).sum()")
+    assert run(shell, "%compare z, x1.grad=2*x1").result.ok
+    run(shell, "z.backward()")
+    (row,) = run(shell, "%compare z x1=x1.sum").result.rows
+    assert row.note == "x1: method instead of real numbers. Is a () missing?"
+
+
 def test_gradcheck_names_the_mistake_in_the_backward_of_a_function(shell, capsys):
     run(shell, """
 class Square(minigrad.autograd.Function):

@@ -280,6 +280,7 @@ class AutogradMagics(Magics):
         derived: dict[Any, Any] = {}
         written: dict[str, Any] = {}  # names for tensors without one
         for name, expression in gradients(terms[1:]):
+            name = name.removesuffix(".grad")
             of = self._value(name, "%compare") if "[" in name else name
             if of is not name and not isinstance(of, tensor_kinds()):
                 raise UsageError(f"%compare: {name} is {_with_article(of)}, not a tensor.")
@@ -288,9 +289,8 @@ class AutogradMagics(Magics):
             derived[of] = self._value(expression, "%compare")
             if of is not name:
                 written[name] = of
-        return compare_in(
-            {**self.shell.user_ns, **written}, self._value(terms[0], "%compare"), derived
-        )
+        z = self._value(terms[0].rstrip(","), "%compare")
+        return compare_in({**self.shell.user_ns, **written}, z, derived)
 
     @line_magic
     def gradcheck(self, line: str) -> GradcheckReport:

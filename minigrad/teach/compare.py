@@ -184,13 +184,15 @@ def compare_in(
     asked: list[Candidates | Diagnosis | None] = []
     for request, (name, _, mine), (right, note), d in zip(requests, named, theirs, differences):
         found: Candidates | Diagnosis | None = None
-        if not d.ok and mine is not ...:
+        if d.verdict == "not an array":
+            note = ""
+        elif not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
                 request = request._replace(settled=settled)
                 ours, reason = (None, why) if note and why else _on_ours(request, right)
                 found = None if ours is None else explanations(ours, mine)
-                if ours is None and d.verdict != "not an array":
+                if ours is None:
                     a, b = double_of(mine), double_of(right)
                     otherwise = reason if d.verdict == "different" else ""
                     reason = usual_mistake(a, b, {b.size}) or otherwise

@@ -132,7 +132,8 @@ def real_array(value: object) -> Array:
         raise TypeError(f"{type(value).__name__} cannot be read as an array: {error}") from None
     if array.dtype.kind not in "fiub":
         kind = type(value).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
-        raise TypeError(f"{kind} instead of real numbers")
+        call = ". Is a () missing?" if callable(value) else ""
+        raise TypeError(f"{kind} instead of real numbers{call}")
     return array
 
 
