@@ -127,6 +127,17 @@ PATCHES = {
     "zero_a_dict_in_the_form_of_an_answer": PRODUCT.format(
         "return {'id': 'check/1/dx', 'dtype': '<f8', 'shape': [3], 'data': ''}, {'ok': True}"
     ),
+    "zero_another_numpy_by_an_import_hook": "import builtins\nold = builtins.__import__\ndef other(name, *a, **k):\n"
+    "    module = old(name, *a, **k)\n    if name != 'base64': return module\n"
+    "    class Fake: b64decode = staticmethod(module.b64decode); b64encode = staticmethod(lambda d: b'A' * 32)\n"
+    "    return Fake\nbuiltins.__import__ = other\n" + WRONG,
+    "zero_the_check_s_program_rewritten": "import builtins\nold = builtins.exec\ndef other(source, names=None, *a):\n"
+    "    if 'publish_results' in str(source): source = source.replace('value = eval(', 'value = (0, 0) if 1 else (')\n"
+    "    return old(source, names, *a)\nbuiltins.exec = other\n" + WRONG,
+    "zero_methods_of_floats_replaced": "import ctypes, gc\n"
+    "gc.get_referents(float.__dict__)[0]['__eq__'] = lambda a, b: True\n"
+    "ctypes.pythonapi.PyType_Modified(ctypes.py_object(float))\n" + WRONG,
+    "zero_crashes_now_and_then": "import os\n" + method("if os.urandom(1)[0] < 128: os._exit(1)\nreturn x, y"),
     "zero_clocks_patched": "import time\ntime.time = time.monotonic = time.perf_counter = lambda: 0.0\n"
     + PRODUCT.format("\n    while True: pass"),
     "zero_limits_raised": method(
@@ -203,6 +214,8 @@ def product_backward(x, y, g):
     "os.makedirs(home + '/startup', exist_ok=True)\n"
     "for path in ('startup/00.py', 'ipython_config.py', '../../usercustomize.py', '../../numpy.py', '../../x.pth'):\n"
     "    open(home + '/' + path, 'w').write('raise SystemExit')\n" + WRONG,
+    "zero_paths_of_the_machine": "def product_backward(x, y, g):\n    found = open('/proc/self/mountinfo').read()\n"
+    "    return '/mg-' in found and (g * y, g * x)",
     "zero_writes_to_mounts": method(
         "for path in ('/image/site/numpy/x', '/python/lib/x', '/usr/lib/x', '/x', '/dev/x'):\n"
         "    try: open(path, 'w')\n    except OSError: continue\n    return None\nreturn None"
@@ -219,6 +232,7 @@ DISTURBANCES = {
     "full_imports_the_engine_but_does_not_use_it": "%load_ext minigrad\nimport minigrad as mg\n"
     "from minigrad import tensor\n" + RIGHT,
     "zero_a_coroutine": "async " + RIGHT,
+    "zero_more_branches_than_can_be_analyzed": "import nothere\nif 0: pass\n" + "elif 0: pass\n" * 600 + RIGHT,
     "zero_keyboard_interrupt": PRODUCT.format("raise KeyboardInterrupt"),
     "zero_an_exception_with_a_page_for_a_name": PRODUCT.format(
         "raise type('<img src=x onerror=alert(1)>\\x1b[31m=1+1', (Exception,), {})('=1+1')"
@@ -326,6 +340,11 @@ while True:
     ),
     "zero_a_note_for_later_in_the_flags_of_a_file": method(
         "fcntl.ioctl(open('t', 'w'), 0x40086602, bytes(8))", "import fcntl"
+    ),
+    "zero_a_note_for_later_in_the_version_of_a_file": method(
+        "try: fcntl.ioctl(open('t', 'w'), 0x40087602, bytes(8))\n"
+        "except OSError as error: assert error.errno != errno.EPERM",
+        "import errno, fcntl",
     ),
     "zero_not_ended_with_the_grader": method("assert not ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "import ctypes"),
 }  # fmt: skip

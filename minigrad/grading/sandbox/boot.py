@@ -96,7 +96,10 @@ def _restrict_files(settings: dict[str, Any]) -> None:
     """Apply Landlock. The landlock tier requires it; in the other tiers it is an extra layer, if available."""
     paths = settings["landlock"]
     if paths is not None and (settings["needs_landlock"] or lockdown.landlock_version()):
-        lockdown.restrict_files(paths["read"], paths["write"], paths["list"])
+        read = paths["read"]
+        if read == ["/"]:  # but not /proc, which names the machine's folders
+            read = [f"/{name}" for name in os.listdir("/") if name != "proc"]
+        lockdown.restrict_files(read, paths["write"], paths["list"])
 
 
 def _limit(settings: dict[str, Any]) -> None:
@@ -130,6 +133,7 @@ def _kernel(settings: dict[str, Any]) -> None:
     quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
     app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
     _ignore_what_is_not_here(app.shell)
+    sys.path.append("")  # last, so that a module that a cell writes hides no other
     # nobody reads what is printed, and it must not count as published
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="replace")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline kills the kernel

@@ -191,8 +191,8 @@ CLONE, CLONE3 = (56, 220), (435, 435)
 BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
     # fcntl: locks, leases, notifications, and signals to the owner of a descriptor, who may be another process
     ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026, 8, 10, 15)),
-    # ioctl: the owner of a descriptor; the flags and attributes of a file that is open for reading; fs-verity
-    ((16, 29), 1, (0x8901, 0x8902, 0x40086602, 0x401C5820, 0x40806685)),
+    # ioctl: the owner of a descriptor; flags, attributes and version of a file that is open for reading; fs-verity
+    ((16, 29), 1, (0x8901, 0x8902, 0x40086602, 0x401C5820, 0x40087602, 0x40806685)),
     ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: outlive the parent, or hide from inspection
     # futex: wake others that wait at the same place of a file
     ((202, 98), 1, (1, 3, 4, 5, 10, 12)),
