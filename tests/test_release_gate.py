@@ -136,6 +136,47 @@ def test_a_solution_with_random_results_is_refused(changed):
     assert "the solution gets 0 of 4 points, but should get all of them" in said
 
 
+def test_a_solution_that_needs_another_package_is_told_how_to_declare_it(changed):
+    def needs(cells, _):
+        cells["given"].source += "\nimport rich"
+        cells["answer"].source = cells["answer"].source.replace("g * y", "rich and g * y")
+
+    said = 'graded without rich\nTo fix it, name the package in "packages"'
+    assert said in refused(changed(needs))
+
+
+def test_a_given_cell_that_reads_a_file_is_told_that_there_is_none(changed):
+    author = changed(lambda cells, _: cells["given"].update(source="open('data.csv')"))
+
+    with pytest.raises(GateError, match="It runs in an empty folder. To fix it, write the data"):
+        gate.gate(author)
+
+
+def test_an_undefined_name_is_traced_to_the_given_cell_that_failed(changed):
+    def fails(cells, _):
+        cells["given"].source += "\nimport os\ntwo = 2 if os.environ['PATH'] else 2 / 0"
+        cells["answer"].source = f"print(two)\n{cells['answer'].source}"
+
+    said = refused(changed(fails))
+
+    assert "'two' is not defined, because of the given cell given: ZeroDivisionError" in said
+
+
+def test_what_only_pictures_need_in_a_given_cell_is_left_out(changed):
+    def needs(cells, notebook):
+        plots = (
+            "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.style.use('dark_background')"
+        )
+        cells["given"].source = f"{plots}\n{cells['given'].source}\nfrom tool import two"
+        cells["answer"].source = cells["answer"].source.replace("g * y", "g * y * two / 2")
+        module = a_cell(new_code_cell, "module", "%%writefile tool.py\ntwo = 2", locked=True)
+        notebook.cells.insert(1, module)
+
+    author = changed(needs)
+
+    assert not gate_bundles(author, *make_bundles(author))
+
+
 def test_two_questions_of_one_name_are_refused(changed):
     def twice(cells, notebook):
         second = nbformat.from_dict(json.loads(json.dumps(cells["check"])))

@@ -194,6 +194,7 @@ def test_killing_a_kernel_leaves_no_process_behind(image, tier):
 
 
 # Cells for one kernel, the last of which ends it: what the report says of each.
+UNINDENT = "unindent does not match any outer indentation level"
 LARGE = f"x = '{'a' * 400_000}'"
 CELLS = {
     "large cells, a syntax error, an exit": {
@@ -201,6 +202,7 @@ CELLS = {
         "print(x)": "",
         "raise ValueError(x)": "ValueError: ",
         "x = 1\nx = = 2": "SyntaxError: invalid syntax (line 2 of the cell)",
+        "if 1:\n    x = 1\n  x = 2": f"IndentationError: {UNINDENT} (line 3 of the cell)",
         "import os; os._exit(3)": "exit status 3",
     },
     "a crash": {"import os; os.kill(os.getpid(), 11)": "signal SIGSEGV"},

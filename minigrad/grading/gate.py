@@ -46,6 +46,10 @@ CALLABLE = (
     "Answers can call it, because a given cell defines it. To fix it, write "
     '"minigrad": {"check": true} into the metadata of that cell.'
 )
+HINTS = {
+    "answers are graded without": 'To fix it, name the package in "packages", in the metadata of the check cell.',
+    "FileNotFoundError": "It runs in an empty folder. To fix it, write the data into a given cell.",
+}
 NO_KERNEL = ("Kernel didn't respond in", "Kernel died before replying")  # jupyter_client's
 
 
@@ -122,7 +126,7 @@ def gate(author: str | Path) -> None:
     if not solution.passed:
         raise GateError(
             f"{author.name}: the solution does not pass its own checks. To fix it, correct the cell below, "
-            f"run the notebook from top to bottom and save it.\n{solution.report}"
+            f"run the notebook from top to bottom and save it.\n{solution.report}{_hints(solution.report)}"
         )
     graded = {c.id for c in notebook.cells if student.metadata_of(c, "nbgrader").get("grade")}
     # if a person marks every graded cell, no automatic check is required
@@ -175,10 +179,15 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> dic
             reasons = "\n".join(f"    {line}" for line in why)
             raise GateError(
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
-                f"get {wanted}.\n{reasons}"
+                f"get {wanted}.\n{reasons}{_hints(reasons)}"
             )
     changed = {q.id: _changed(q.id, answers[0], job["drawn"]) for q in bundle.questions}
     return {q: names for q, names in changed.items() if names}
+
+
+def _hints(report: str) -> str:
+    """What the author can do about the errors in a report."""
+    return "".join(f"\n{hint}" for error, hint in HINTS.items() if error in report)
 
 
 def _changed(question: str, solution: AnswersDocument, drawn: Drawn) -> list[str]:

@@ -15,7 +15,7 @@ same submission with the same seed give the same answers.
 import platform
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -41,7 +41,6 @@ TAKEN = "the code that the answer uses from other cells"
 WRITE = """\
 __import__("os").makedirs(__import__("os").path.dirname({0!r}) or ".", exist_ok=True)
 open({0!r}, "w", encoding="utf-8").write({1!r})
-"" in __import__("sys").path or __import__("sys").path.append("")
 """
 # a missing module, mostly for plots; or the engine, whose stand-in can be imported but not used
 ABSENT = re.compile(
@@ -183,7 +182,7 @@ class _Run:
 
     def _run(self, question: GradedQuestion, kernel: Kernel, ends: float) -> QuestionAnswers:
         """Run the cells of a question, and collect its answers. `ends` is a deadline on the monotonic clock."""
-        problem = None
+        problem: str | None = None
         ran: list[str] = []
         lacking: dict[str, None] = {}  # the modules that are not here, in order
         notes = self.carried[question.id].notes
@@ -194,7 +193,7 @@ class _Run:
             given = self.limits.cell if own else self.limits.start
             code = source
             run = kernel.run(code, min(ends, time.monotonic() + given))
-            while own and run.end == "idle" and run.error is not None:
+            while run.end == "idle" and run.error is not None:
                 if absent := ABSENT.match(run.error):
                     lacking[absent[1] or "minigrad"] = None
                 left = without_modules(source, lacking, ran) if lacking else ""
@@ -203,17 +202,16 @@ class _Run:
                 code = left
                 run = kernel.run(code, min(ends, time.monotonic() + given))
             ran.append(source)
-            if code != source:
-                modules = ", ".join(lacking)
-                notes.append(
-                    f"{what}: statements that use {modules} were left out: grading does not have it"
-                )
+            if own and code != source:
+                notes.append(_left_out(what, source, lacking, ran[:-1]))
             if run.end != "idle":
                 return _no_answers(run.end, _why(run, what, given))
             if run.error is not None and what == TAKEN:
                 notes.append(f"{what}: {run.error}")
             elif run.error is not None and (own or problem is None):
-                problem = f"{what}: {run.error}".rstrip(": ")
+                undefined = problem and UNDEFINED.search(run.error)
+                because = f", because of {problem}" if undefined else ""
+                problem = f"{what}: {run.error}".rstrip(": ") + because
         run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
@@ -290,6 +288,13 @@ class _Run:
             [self.recording.sources[g] for g in question.given],
             min(own, default=0),
         )
+
+
+def _left_out(what: str, source: str, lacking: Collection[str], above: Sequence[str]) -> str:
+    """A note on the statements of a cell that were left out, with the modules that it uses."""
+    used = [module for module in lacking if without_modules(source, [module], above)]
+    modules = ", ".join(used or lacking)
+    return f"{what}: statements that use {modules} were left out: grading does not have it"
 
 
 def _no_answers(end: str, reason: str) -> QuestionAnswers:

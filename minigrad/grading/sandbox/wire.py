@@ -29,7 +29,7 @@ from minigrad.grading.sandbox.launch import Process
 End = Literal["idle", "died", "time", "messages", "bytes", "disk"]
 PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 DELIMITER = b"<IDS|MSG>"
-OF_A_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # a syntax error in the kernel's file for a cell
+OF_A_CELL = re.compile(r"\((?:\d+\.py|<tokenize>), line (\d+)\)")  # a syntax error in a cell
 SLICE = 0.05  # seconds between checks that the kernel is alive
 
 
