@@ -325,6 +325,23 @@ def test_a_file_that_is_no_notebook_is_a_student_s_if_it_is_named_like_one(file,
     assert len(without_roster.rows) == 3 and not without_roster.strays
 
 
+def test_a_page_handed_in_beside_a_notebook_does_not_take_its_place(file, settings, tmp_path):
+    file("roster.csv", CANVAS)
+    names = "lovelaceada_12345_678_ps1", "lovelaceada_12345_679_ps1"
+    for name, suffix in zip(names, (".html", ".ipynb")):
+        file(f"class/{name}{suffix}", "{}")
+    policy = settings('roster = "roster.csv"')
+    handed = handed_in(tmp_path / "class", "ps1", policy)
+    grades = [a_grade(name) for name in names]
+    grades[0]["unreadable"] = "it is not a notebook, but a .html file"
+
+    book = gradebook_of("ps1", [grades], read_provided(policy, handed, ["q"]))
+
+    files = [row.grades[0]["student"] for row in book.rows if row.grades]
+    assert files == [names[1]] and book.strays == (names[0],)
+    assert not any(row.confirm for row in book.rows)
+
+
 def test_missing_students_get_zero_and_unknown_submissions_are_flagged(file, settings, tmp_path):
     file("roster.csv", "id,name,section\ncy,Cy,B\nada,Ada,A\n")
     people = given(settings('roster = "roster.csv"'), "ada", "eve", "Ada")
@@ -535,6 +552,10 @@ def test_a_csv_of_times_overrides_all_other_sources(file, settings):
     grades = [[a_grade("ada")]]
     assert gradebook_of("ps1", grades, people).rows[0].lateness.days == 0
     assert gradebook_of("ps1", grades, late).rows[0].lateness.days == 1
+    moodle = 'Identifier,Status,Last modified (submission)\nada,,"Tuesday, 1 December 2026, 12:00 PM"\nbob,,-\n'
+    file("times.csv", moodle)
+    moodle = given(settings(f'times = "times.csv"{POLICY}'), "bob", ada=DUE).times
+    assert list(moodle) == ["ada"] and moodle["ada"].time == late.times["ada"].time
     file("times.csv", "student,time\nada,noon\n")
     with pytest.raises(GradebookError, match="line 2: the time is 'noon'"):
         given(settings('times = "times.csv"'), "ada")
@@ -559,6 +580,7 @@ def test_unknown_lateness_is_reported_without_a_penalty(file, settings, tmp_path
         "ada/ps1 2026-11-01 10-00.ipynb",
         "Ada Lovelace_77_assignsubmission_file_ps1 2026-11-01 10-00.ipynb",
         "Ada Lovelace_77_assignsubmission_file_1_attempt_2026-11-01-10-00-00.ipynb",
+        "ada 2026-11-01 10-00.ipynb",
     ],
 )
 def test_a_time_that_students_write_into_a_file_name_does_not_count(file, settings, tmp_path, path):

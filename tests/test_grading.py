@@ -666,7 +666,8 @@ def test_a_copy_among_several_notebooks_is_found_and_needs_confirmation(tmp_path
     ada, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
 
     assert ada.path.stem == name and "please confirm" in ada.note
-    assert bob.path.stem == "ex" and bob.note is None
+    said = "ex.ipynb is graded, and not ex (1).ipynb: please confirm which one counts"
+    assert bob.path.stem == "ex" and bob.note == said
 
 
 def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):

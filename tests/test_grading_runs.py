@@ -172,7 +172,11 @@ def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitt
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["grade", "{0}/nowhere", "-e", "{0}/author.ipynb", "-o", "{0}/o"], "neither a folder"),
+        (
+            ["grade", "{0}/nowhere", "-e", "{0}/author.ipynb", "-o", "{0}/o"],
+            "nowhere does not exist",
+        ),
+        (["grade", "{0}/author.txt", "-e", "{0}/author.ipynb", "-o", "{0}/o"], "neither a folder"),
         (["grade", "{0}", "-e", "{0}", "-o", "{0}/o"], "must have one recording bundle"),
         (["grade", "{0}", "-e", "{0}/nowhere", "-o", "{0}/o"], "There is no {0}/nowhere"),
         (["judge", "{0}/class", "-e", "{0}/author.ipynb"], "There are no answers files"),
@@ -180,6 +184,7 @@ def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitt
 )
 def test_the_commands_explain_what_is_missing(author, submitted, tmp_path, arguments, said):
     submitted("full_by_the_formula")
+    (tmp_path / "author.txt").touch()
 
     done = run(*(a.format(tmp_path) for a in arguments))
 
@@ -261,7 +266,7 @@ def test_two_runs_are_not_mixed(graded, tmp_path, tier):
 
     with pytest.raises(BatchError, match="another seed"):
         grade_class(folder, recording, bundle, tmp_path / "out", Settings("mine", isolation=tier))
-    with pytest.raises(BatchError, match="another limits"):
+    with pytest.raises(BatchError, match="another limits.* copy manual.csv into it"):
         settings = Settings(isolation=tier, limits=Limits(cell=99))
         grade_class(folder, recording, bundle, tmp_path / "out", settings)
 

@@ -416,7 +416,11 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         )
     if book.strays:
         left = ", ".join(book.strays)
-        typer.echo(one_line(f"left out (not a notebook, not a student on the roster): {left}"))
+        typer.echo(
+            one_line(
+                f"left out (no notebook; of nobody on the roster, or of a student with another file): {left}"
+            )
+        )
     for what, numbers in counted.items():
         if sum(numbers):
             typer.echo(f"{what}: {sum(numbers)}")

@@ -180,7 +180,7 @@ class Gradebook:
     runs    for each notebook, the grader's results
     gone    the number of marks that a person gave for an answer that does not exist
     idle    students who have an extension, and handed in nothing: perhaps a name is misspelled
-    strays  files that are left out: they are no notebooks, and match nobody on the roster
+    strays  files that are left out: they are no notebooks, and match nobody on the roster, or a student with another
     """
 
     assignment: str
@@ -258,7 +258,11 @@ def read_provided(
         roster,
         read_times(settings, everybody),
         {entry.submission: entry for entry in handed},
-        owners_of([entry.submission for entry in handed], roster),
+        owners_of(
+            [entry.submission for entry in handed],
+            roster,
+            {entry.submission for entry in handed if not entry.notebook},
+        ),
         by_hand.read_overrides(settings.overrides, everybody, questions),
         by_hand.read_manual(manual) if manual else {},
     )

@@ -45,11 +45,13 @@ class HandedIn:
     submission   its name, the same as in its grade; or the student, if the CSV of times says it
     time         when it was handed in; None if unknown
     source       where the time comes from, or why it is unknown
+    notebook     is it one, judging by its name?
     """
 
     submission: str
     time: datetime | None
     source: str
+    notebook: bool = True
 
 
 def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
@@ -61,7 +63,7 @@ def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list
         unpacked = Path(name).resolve()
         found = collect.submissions_in(source, exercise, unpacked)
         clock = _HandInTimes(source, unpacked, settings)
-        return [HandedIn(submission.student, *clock.time_of(submission)) for submission in found]
+        return [HandedIn(s.student, *clock.time_of(s), s.is_notebook) for s in found]
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,12 @@ class _HandInTimes:
         """When it was handed in, and the source, or why it is unknown."""
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
-        # use only the submission's name: students choose the names inside their folder
-        if time := time_in_name(submission.student):
+        # use only the submission's name: students choose the names inside their folder, and that of a single
+        # file, unless an LMS writes before it
+        named_by_others = (
+            collect.named_by(submission.student) or submission.student in path.parts[:-1]
+        )
+        if named_by_others and (time := time_in_name(submission.student)):
             return self.settings.aware(time), "from the name of the download"
         top = self.source if self.source.name == "submitted" else root / "submitted"
         if path.is_relative_to(top):
@@ -167,11 +173,16 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, Handed
     """Map student ids to the times in the CSV. Raises GradebookError, with the line, if it is malformed."""
     if settings.times is None:
         return {}
-    columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}
+    columns = {
+        "student": ("id", "identifier"),
+        "time": ("submitted", "submission time", "timestamp", "last modified (submission)"),
+    }
     found: dict[str, HandedIn] = {}
     for row in read_table(settings.times, columns, needed=("student", "time"), others=True):
+        if row["time"] == "-":  # Moodle's word for nothing handed in
+            continue
         try:
-            time = settings.aware(datetime.fromisoformat(row["time"]))
+            time = settings.aware(_time_in_csv(row["time"]))
         except ValueError:
             raise row.wrong(
                 f"the time is {row['time']!r}. To fix it, write it as 2026-11-30 23:59"
@@ -184,6 +195,17 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, Handed
         row.once(student, "student")
         found[student] = HandedIn(student, time, "from the CSV of times")
     return found
+
+
+def _time_in_csv(text: str) -> datetime:
+    """Parse a time of the CSV, in ISO's format or in that of Moodle's grading worksheet. Raises ValueError.
+
+    >>> _time_in_csv("Monday, 30 November 2026, 11:59 PM")
+    datetime.datetime(2026, 11, 30, 23, 59)
+    """
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return datetime.strptime(text, "%A, %d %B %Y, %I:%M %p")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ names that an LMS gives to downloads.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -103,22 +103,28 @@ def roster_of(names: Sequence[str]) -> Roster:
 Owner = tuple[Student, str]  # and a note if that is uncertain
 
 
-def owners_of(submissions: Sequence[str], roster: Roster | None = None) -> dict[str, Owner]:
-    """Map each submission to its student and a note. No student owns two submissions."""
+def owners_of(
+    submissions: Sequence[str], roster: Roster | None = None, beside: Collection[str] = ()
+) -> dict[str, Owner]:
+    """Map each submission to its student and a note. No student owns two submissions.
+
+    beside    those that are not notebooks: they belong to a student only if no notebook does
+    """
     found: dict[str, Owner] = {}
     taken: dict[str, str] = {}  # student id -> submission
 
     def is_taken(name: str) -> bool:
         return name in taken or (roster is not None and roster.find(name) is not None)
 
-    for submission in sorted(submissions, key=roster.is_inexact) if roster else submissions:
+    exact_first = sorted(submissions, key=roster.is_inexact) if roster else submissions
+    for submission in sorted(exact_first, key=lambda name: name in beside):
         owner = roster.owner(submission) if roster else None
         if owner is not None and owner.id not in taken:
             student, note = owner, ""
         else:
             student = Student(free_name(student_name(submission), is_taken))
             note = UNKNOWN_STUDENT if roster else ""
-            if owner is not None:
+            if owner is not None and submission not in beside:
                 note = f"{SECOND_SUBMISSION}, this one or the one under {owner.id}"
                 other = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
                 found[taken[owner.id]] = owner, other

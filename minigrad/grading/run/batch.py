@@ -380,7 +380,8 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
     different = [name for name in wanted if before and before.get(name) != wanted[name]]
     if different:
         raise BatchError(
-            f"{out} holds a run with another {', '.join(different)}. To fix it, choose another folder with  -o, "
+            f"{out} holds a run with another {', '.join(different)}. To fix it, choose another folder with  -o  (and "
+            "copy manual.csv into it, if you have marked answers there), "
             "or use the same settings to resume the run."
         )
     if not before:

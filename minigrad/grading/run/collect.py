@@ -71,6 +71,11 @@ class Submission:
     problem: str | None = None
     note: str | None = None
 
+    @property
+    def is_notebook(self) -> bool:
+        """Is it a notebook, judging by its name, or a folder?"""
+        return not (self.problem or "").startswith(NO_NOTEBOOK)
+
 
 def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submission]:
     """List the submissions to an exercise, in the order of the students' names.
@@ -87,7 +92,12 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
         left_out = _unpack(source, unpacked)
         source = unpacked
     elif not source.is_dir():
-        raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
+        there = (
+            "is neither a folder, nor a zip file, nor a notebook"
+            if source.exists()
+            else "does not exist"
+        )
+        raise NoSubmissions(f"{source} {there}.")
     root = source / "submitted"
     if root.is_dir() and not root.is_symlink() and not _is_a_class(source, exercise):
         source = root
@@ -149,8 +159,12 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
         problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
         return Submission(entry.name, entry, problem)
     chosen = (named or notebooks)[0]
-    note = f"{len(named)} notebooks are called {chosen.name}; {chosen.relative_to(entry)} is graded"
-    return Submission(entry.name, chosen, note=f"{note}: {CONFIRM}" if len(named) > 1 else None)
+    note = None
+    if len(named) > 1:
+        note = f"{len(named)} notebooks are called {chosen.name}; {chosen.relative_to(entry)} is graded: {CONFIRM}"
+    elif others := ", ".join(p.name for p in copies if p not in named and named):
+        note = f"{chosen.name} is graded, and not {others}: {CONFIRM}"
+    return Submission(entry.name, chosen, note=note)
 
 
 def _content_description(folder: Path) -> str:
