@@ -285,5 +285,13 @@ def test_a_misspelled_command_is_answered_with_the_nearest():
     assert "Did you mean 'export'?" in done.output
 
 
+def test_the_package_can_be_run_in_place_of_the_script():
+    command = [sys.executable, "-m", "minigrad", "--version"]
+
+    assert (
+        subprocess.run(command, capture_output=True, text=True).stdout.strip().endswith(__version__)
+    )
+
+
 def test_the_commands_of_grading_are_those_of_its_module():
     assert set(GRADING) == set(typer.main.get_group(commands.app).commands)

@@ -1133,6 +1133,7 @@ def f_backward(x, g):
         CENTRAL.format("np.sin(x + h) - np.sin(x - h)", "(2 * h)"),
         CENTRAL.format("8 * (f(x + h) - f(x - h)) - f(x + 2 * h) + f(x - 2 * h)", "(12 * h)"),
         CENTRAL.format("np.sin(x + 1j * h).imag", "h"),
+        "def f_backward(x, g):\n    return g * np.imag(np.sin(np.add(x, complex(0, 1e-30)))) * 1e30",
         CENTRAL.format("sum(c * f(x + k * h) for k, c in zip(range(-4, 5), C))", "h"),
         SLOPE,
         "def f_backward(x, g):\n    return g * (np.sin(x + 1e-3) - np.sin(x - 1e-3)) / 2e-3",

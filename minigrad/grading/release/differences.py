@@ -7,6 +7,8 @@ to rounding. But every such method uses a step, so we look for one:
     f(x + k * h), f(x + 1j * h)    or multiples are added in a loop, or an imaginary step is added;
     ... / (2 * h)                  and something is divided by the step, or a product with it
 
+A derivative by a complex step is read from an imaginary part, which is enough to find it, however the step is made.
+
 A parameter of the function that the exercise asks for does not count as a step, and a question whose solution
 uses differences is not searched at all. Only the statements that the answer depends on are: a student may check
 a gradient with differences. A hidden step is not found. An analytic gradient does not divide by a quantity
@@ -22,6 +24,7 @@ from minigrad.grading.release import syntax
 MAX_STEP = 0.1  # a literal counts as a step up to this size
 MAX_NODES = 300_000  # syntax nodes examined in sums; an answer with more is flagged
 MAX_USED = 500  # statements that an answer depends on; if there are more, all are examined
+IMAGINARY = {"imag", "angle", "conj", "conjugate"}  # what reads the imaginary part of a number
 Step = str | float
 
 
@@ -39,6 +42,8 @@ def uses_finite_differences(source: str, call: str) -> bool:
 def _is_by_differences(source: str, call: str) -> bool:
     graded = {*syntax.names_in(ast.parse(call))}
     nodes = [node for s in _used(syntax.statements_of(source), graded) for node in ast.walk(s)]
+    if any(IMAGINARY & {getattr(n, "id", ""), getattr(n, "attr", "")} for n in nodes):
+        return True
     inputs, parameters, counters = set(), set(), set()
     for node in nodes:
         if isinstance(node, syntax.Function | ast.Lambda):
