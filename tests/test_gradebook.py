@@ -306,6 +306,20 @@ def test_a_name_shared_by_two_students_matches_neither(file):
     assert roster.owner("Ada Lovelace") is None and roster.owner("2").id == "2"
 
 
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("Ada Lovelace", "several students are called 'Ada Lovelace'. To fix it, name one by id: 1, 2"),
+        ("Kurt Gödl", "there is no student 'Kurt Gödl'. Did you mean Kurt Gödel?"),
+    ],
+)  # fmt: skip
+def test_a_name_in_the_settings_that_is_unclear_is_refused_with_a_better_one(file, name, said):
+    people = "id,name\n1,Ada Lovelace\n2,Ada Lovelace\n3,Kurt Gödel\n"
+
+    with pytest.raises(GradebookError, match=said):
+        read_roster(file("roster.csv", people)).named(name, "the settings")
+
+
 def test_a_student_listed_twice_on_the_roster_is_refused_with_both_lines(file):
     with pytest.raises(GradebookError, match="line 3: line 2 has the same student"):
         read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))

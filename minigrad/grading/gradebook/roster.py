@@ -82,7 +82,13 @@ class Roster:
         """The student with this name. Raises GradebookError, prefixed with `where`, if there is none."""
         student = self.find(name)
         if student is None:
-            known = nearest(name, [s.id for s in self.students])
+            if several := [s.id for s in self._by_name.get(_squeezed(name), [])]:
+                raise GradebookError(
+                    f"{where}: several students are called {name!r}. To fix it, name one by id: {', '.join(several)}"
+                )
+            known = nearest(
+                name, [*(s.id for s in self.students), *(s.name for s in self.students)]
+            )
             raise GradebookError(f"{where}: there is no student {name!r}.{known}")
         return student
 
