@@ -115,6 +115,7 @@ def test_an_answer_in_words_is_marked_by_hand(author):
         ("numpy.ones((2, 2))", True, "1 value instead of 2: dx, dy"),
         ("numpy.ones((2, 2))", False, None),
         ("[1, 2]", True, None),
+        ("[numpy.ones(20001)] * 2", True, "an array of 20001 numbers; the most is 20000"),
     ],
 )
 def test_a_value_that_is_not_several_results_is_explained(monkeypatch, value, strict, said):

@@ -96,7 +96,7 @@ def _encoded(value: Any) -> dict[str, object]:
         array = numpy.asarray(value)
         if array.dtype.kind in "fiub":
             if array.size > 20000:
-                return {"error": f"an array of {array.size} numbers"}
+                return {"error": f"an array of {array.size} numbers; the most is 20000"}
             here = array.dtype.newbyteorder("<") if array.dtype.itemsize <= 8 else "<f8"
             array = numpy.ascontiguousarray(array, here).reshape(array.shape)
             data = base64.b64encode(array.tobytes()).decode()
