@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import threading
+import unicodedata
 import zipfile
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -495,6 +496,7 @@ def test_the_late_penalty_applies_to_earned_points_and_all_reports_show_it(setti
         "1-2 - Ada L - Nov 30, 2026 1159 PM",
         "1-2 - Ada L - Nov 30, 2026 1159 PM - 2026-11-01 10-00",
         "ada_20261130T235900",
+        "Zoe\u0308 - 2026-11-30 2359",
     ],
 )
 def test_the_hand_in_time_is_read_from_the_name_that_an_lms_gave(file, settings, tmp_path, name):
@@ -504,7 +506,10 @@ def test_the_hand_in_time_is_read_from_the_name_that_an_lms_gave(file, settings,
     found = handed_in(tmp_path / "class", "ps1", settings('time_zone = "UTC"'))
 
     times = {one.submission: one.time for one in found}
-    assert times[name] == DUE and times["eve_2026-13-45-99-99-99"] is None
+    assert (
+        times[unicodedata.normalize("NFC", name)] == DUE
+        and times["eve_2026-13-45-99-99-99"] is None
+    )
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from unicodedata import normalize
 from zipfile import ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
 
@@ -83,9 +84,8 @@ class _HandInTimes:
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
         # use only the submission's name: students choose the names inside their folder, and that of a single
         # file, unless an LMS writes before it
-        named_by_others = (
-            collect.named_by(submission.student) or submission.student in path.parts[:-1]
-        )
+        in_folder = submission.student in normalize("NFC", str(path.parent))
+        named_by_others = in_folder or collect.named_by(submission.student)
         if named_by_others and (time := time_in_name(submission.student)):
             return self.settings.aware(time), "from the name of the download"
         top = self.source if self.source.name == "submitted" else root / "submitted"
