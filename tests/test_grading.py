@@ -671,6 +671,35 @@ def test_a_copy_among_several_notebooks_is_found_and_needs_confirmation(tmp_path
     assert bob.path.stem == "ex" and bob.note == said
 
 
+@pytest.mark.parametrize("form", ["folder", "zip", "tree"])
+def test_a_student_may_hand_in_a_zip(tmp_path, form, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_BYTES", 10_000_000)
+    place = tmp_path / "class"
+    (place / "cy" / "hw").mkdir(parents=True)
+    zipped(
+        place / "ana.zip", ("ps1/ex.ipynb", "ana"), ("ps1/data.csv", "1"), ("../../out.ipynb", "x")
+    )
+    zipped(place / "bob.ZIP", ("ex.ipynb", "bob"), ("ex-Copy1.ipynb", "old"))
+    zipped(place / "cy" / "hw" / "work.zip", ("mine.ipynb", "cy"))
+    zipped(place / "dora.zip", ("ex.pdf", "%PDF"))
+    zipped(place / "eve.zip", ("ex.ipynb", bytes(50_000_000)))
+    (place / "finn.zip").write_bytes(b"PK, but not a zip")
+    if form == "tree":
+        place = place.rename(tmp_path / "submitted")
+    source = (
+        place if form != "zip" else Path(shutil.make_archive(str(tmp_path / "all"), "zip", place))
+    )
+
+    found = {s.student: s for s in submissions_in(source, "ex", tmp_path / "u")}
+
+    assert [found[name].path.read_text() for name in ("ana", "bob", "cy")] == ["ana", "bob", "cy"]
+    assert "ex.ipynb is graded, and not ex-Copy1.ipynb" in found["bob"].note
+    assert found["dora"].problem == "its zip: there is no notebook in the folder (there are ex.pdf)"
+    assert "9 MB, and this is among the largest" in found["eve"].problem
+    assert found["finn"].problem == "it is not a notebook, but a .zip file"
+    assert not [*tmp_path.rglob("out*.ipynb")]
+
+
 def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")

@@ -80,7 +80,7 @@ class _HandInTimes:
 
     def time_of(self, submission: collect.Submission) -> tuple[datetime | None, str]:
         """When it was handed in, and the source, or why it is unknown."""
-        path = submission.path
+        path = submission.zipped or submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
         # use only the submission's name: students choose the names inside their folder, and that of a single
         # file, unless an LMS writes before it

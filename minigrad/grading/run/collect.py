@@ -2,6 +2,7 @@
 
     FOLDER/ana.ipynb                         student ana
     FOLDER/ana/anything/exercise.ipynb       student ana; also nbgrader's submitted/ana/ps1/
+    FOLDER/ana.zip, FOLDER/ana/ps1.zip       student ana, whose zip has the same layout as such a folder
     CLASS.zip                                a zip with the same layout
 
 Links are never followed, on disk or in a zip, and nothing outside the folder is read. From a zip,
@@ -18,7 +19,7 @@ import shutil
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -48,6 +49,7 @@ COPY = re.compile(
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
+ZIPS = ".zips"  # the students' own, unpacked
 NO_NOTEBOOK = "it is not a notebook, but a"
 CONFIRM = "please confirm which one counts"
 
@@ -64,12 +66,14 @@ class Submission:
     path      the notebook
     problem   why it cannot be read; None if it can
     note      what needs confirmation; None if nothing does
+    zipped    the student's zip that it was unpacked from, if any
     """
 
     student: str
     path: Path
     problem: str | None = None
     note: str | None = None
+    zipped: Path | None = None
 
     @property
     def is_notebook(self) -> bool:
@@ -108,9 +112,14 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
         below = _entries(entries[0])
         alone = len(direct) == 1 and sum(e.is_dir() and bool(_notebooks(e)) for e in below) < 2
         students = alone or exercise in direct  # a student's folder, not a class
-        if not students and len(below) > 1 and any(is_notebook(e) or e.is_dir() for e in below):
+        if (
+            not students
+            and len(below) > 1
+            and any(is_notebook(e) or _is_zip(e) or e.is_dir() for e in below)
+        ):
             source = entries[0]  # a zip of a folder
     found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
+    found = [_unzipped(s, exercise, unpacked / ZIPS / str(k)) for k, s in enumerate(found)]
     found += _left_out_submissions(left_out, source)
     if not found:
         raise NoSubmissions(f"There is no submission in {named}.")
@@ -167,6 +176,32 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
     return Submission(entry.name, chosen, note=note)
 
 
+def _unzipped(submission: Submission, exercise: str, target: Path) -> Submission:
+    """Take the notebook out of a student's own zip, if there is nothing else.
+
+    target    where to unpack it; a number in its path, as no name of a student may decide about times
+    """
+    path = submission.path
+    if submission.problem is None or path.is_symlink():
+        return submission
+    zips = _notebooks(path, wanted=_is_zip) if path.is_dir() else [path] * _is_zip(path)
+    if len(zips) != 1 or zips[0].is_symlink():
+        return submission
+    try:
+        left_out = _unpack(zips[0], target, MAX_BYTES)
+    except NoSubmissions:
+        return submission
+    inner = _submission_of(target, exercise)
+    problem = inner.problem and "; ".join(
+        [f"its zip: {inner.problem}", *(why for _, why in left_out)]
+    )
+    return replace(submission, path=inner.path, problem=problem, note=inner.note, zipped=zips[0])
+
+
+def _is_zip(path: Path | PurePosixPath) -> bool:
+    return path.suffix.lower() == ".zip"
+
+
 def _content_description(folder: Path) -> str:
     """Describe the content of a folder without notebooks."""
     try:
@@ -219,14 +254,17 @@ def _has_notebook(entry: Path) -> bool:
     return is_notebook(entry) or (folder and bool(_notebooks(entry)))
 
 
-def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
-    found = []
+def _notebooks(
+    folder: Path, deep: bool = True, wanted: Callable[[Path], bool] = is_notebook
+) -> list[Path]:
+    """The notebooks in a folder, or other wanted files."""
+    found: list[Path] = []
     top = len(folder.parts)
     for parent, folders, files in os.walk(folder, followlinks=False):
         further = deep and len(Path(parent).parts) - top < MAX_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
         paths = (Path(parent) / f for f in sorted(files) if f[:2] != "._")
-        found += [path for path in paths if is_notebook(path)]
+        found += filter(wanted, paths)
         if len(found) > 1000:
             break
     return found
@@ -276,12 +314,14 @@ def open_zip(path: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(content))
 
 
-def _unpack(archive: Path, target: Path) -> LeftOut:
-    """Unpack the notebooks of a zip; return the paths left out, with reasons.
+def _unpack(archive: Path, target: Path, most_in_all: int | None = None) -> LeftOut:
+    """Unpack the notebooks of a zip, and the zips in it; return the paths left out, with reasons.
 
     Every other file becomes an empty file with its name, so that reports can say what was handed in.
     """
     left_out: LeftOut = []
+    most_in_all = most_in_all or MAX_IN_ALL
+    target.mkdir(parents=True, exist_ok=True)
     try:
         with open_zip(archive) as opened:
             wanted = _wanted(opened, target, left_out)
@@ -290,8 +330,8 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
             first = sorted(wanted.items(), key=lambda e: (not is_notebook(e[0]), e[1].file_size))
             for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
-                if files > MAX_FILES or total > MAX_IN_ALL:
-                    most = f"{MAX_FILES} files, or {MAX_IN_ALL // 2**20} MB"
+                if files > MAX_FILES or total > most_in_all:
+                    most = f"{MAX_FILES} files, or {most_in_all // 2**20} MB"
                     why = f"the zip has more than {most}, and this is among the largest"
                     left_out.append((path, why))
                 elif problem := _unpack_one(opened, entry, path):
@@ -326,14 +366,15 @@ def _wanted(opened: zipfile.ZipFile, into: Path, left_out: LeftOut) -> dict[Path
 
 
 def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) -> str:
-    """Unpack one file if it is a notebook; return the reason if it was left out, else ""."""
+    """Unpack one file if it is a notebook or a zip; return the reason if it was left out, else ""."""
+    kept = is_notebook(written) or _is_zip(written)
     if stat.S_ISLNK(entry.external_attr >> 16):
         return LINK
-    if entry.file_size > MAX_BYTES and is_notebook(written):
+    if entry.file_size > MAX_BYTES and kept:
         return f"unpacked it has more than {MAX_BYTES // 2**20} MB"
     try:
         written.parent.mkdir(parents=True, exist_ok=True)
-        if not is_notebook(written):
+        if not kept:
             written.touch()
             return ""
         # at most the stated size is read
