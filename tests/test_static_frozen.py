@@ -770,6 +770,18 @@ def test_what_a_trainer_logs_and_a_layer_only_stores_is_not_noticed(capsys):
     assert capsys.readouterr().out.split()[1::2] == ["2", "3", "2"]
 
 
+def test_variables_of_one_name_in_two_functions_are_told_apart():
+    (f, change_f), (g, change_g) = of_closure(0.5), of_closure(1.0)
+    step = static.compile(lambda x: f(x) + g(x))
+    one = T(1.0)
+
+    assert step(one).item() == 1.5
+    change_f(2.0)
+    assert step(one).item() == 3.0
+    change_g(4.0)
+    assert step(one).item() == 6.0
+
+
 def test_what_is_recorded_again_and_again_is_warned_of():
     s = Settings()
     step = static.compile(lambda x: x * s.beta)

@@ -4,9 +4,10 @@
     x * settings.beta   an attribute, also of a class or a module; an entry of a dict or a list
     net(x)              a model: its layers, their settings, parameters, buffers and hooks
 
-`surroundings` finds what the code of a function can reach. A Guard keeps those that the code names, and
-compares them before each run of the program: they must be the same objects, or equal numbers and texts.
-Lists, dicts and objects must have as many entries as before: cfg.get("gain", 1.0), getattr(s, "gain", 1.0).
+An OutsideVariable says where something is found, and what it was. Surroundings finds those that the code of
+a function can reach. A Guard keeps those that the code names, and compares them before each run of the program:
+they must be the same objects, or equal numbers and texts. Lists, dicts and objects must have as many entries
+as before: cfg.get("gain", 1.0), getattr(s, "gain", 1.0).
 
 Left out: the values of lists and arrays with more than 1000 entries, which are taken for data; names that are
 computed, as in getattr(s, key); methods of a class that are replaced; and what library code reads, such as os.environ.
@@ -17,10 +18,9 @@ import functools
 import inspect
 import random
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, repeat
-from operator import getitem, is_
+from operator import eq, getitem, is_, length_hint
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -37,9 +37,10 @@ from minigrad.static.slots import VALUES, Slot
 class OutsideVariable(NamedTuple):
     """Something outside of a function that it can read, and where it is found: read(place, key).
 
-    name    the source that reads it
-    read    getitem for a global or an entry, getattr for an attribute or the cell of a closure
-    entry   is it an entry of a list, tuple or dict?
+    name    the source that reads it, or what it is
+    read    getitem for a global or an entry, getattr for an attribute or the cell of a closure; or what is
+            compared of it: length_hint, contents_of, kind_of
+    entry   is it a part of a list, tuple or dict, or the number of parts?
     """
 
     name: str
@@ -49,6 +50,11 @@ class OutsideVariable(NamedTuple):
     read: Callable[[Any, Any], Any] = getitem
     entry: bool = False
 
+    @property
+    def where(self) -> object:
+        """A key for its place; several variables of one name have different ones."""
+        return self.name if self.place is None else (id(self.place), self.key, self.read)
+
     def write(self, value: object) -> None:
         """Give it another value."""
         if self.read is getitem:
@@ -56,7 +62,15 @@ class OutsideVariable(NamedTuple):
         else:
             setattr(self.place, self.key, value)
 
-    def is_read(self, names: set[str], read: set[int]) -> bool:
+    def is_same(self) -> bool:
+        """Is it still the same object, or an equal number or text?"""
+        try:
+            now = self.read(self.place, self.key)
+        except GONE:
+            return False
+        return is_alike(now, self.value) or (self.read not in OBJECTS and bool(now == self.value))
+
+    def is_read(self, names: Container[str], read: Container[int]) -> bool:
         """May the function read it? Of objects, these are the parts that its code names; of what it reads, the entries.
 
         Layers of ours read their settings, such as the p of Dropout, in code of ours.
@@ -65,7 +79,7 @@ class OutsideVariable(NamedTuple):
         """
         if self.place is None or isinstance(self.value, (Slot, ModuleType)):
             return False
-        if self.entry or self.read in (contents_of, length_of):
+        if self.entry:
             return id(self.place) in read
         if self.key in names or self.key in UNNAMED_PARTS or isinstance(self.value, Module):
             return True
@@ -79,33 +93,32 @@ class Guard:
     """
 
     def __init__(self, variables: Sequence[OutsideVariable]) -> None:
-        self.variables = variables
-        counted = [v for v in variables if v.read is length_of]
-        self.sized, self.lengths = [_sized(v.place) for v in counted], [v.value for v in counted]
-        found, had = ([v for v in variables if v.read is read] for read in (getitem, getattr))
-        self.copied = [v for v in variables if v.read is contents_of]
-        self.places, self.objects = [v.place for v in found], [v.place for v in had]
-        self.keys, self.names = [v.key for v in found], [v.key for v in had]
-        self.values, self.contents = [v.value for v in found], [v.value for v in had]
         self.changed: str | None = None
+        by_read: dict[Any, list[OutsideVariable]] = {}
+        for v in variables:
+            by_read.setdefault(v.read, []).append(v)
+        self.groups = [
+            (found, is_ if read in OBJECTS else eq, read, *_columns(found))
+            for read, found in by_read.items()
+        ]
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
-        try:
-            if (
-                list(map(len, self.sized)) == self.lengths
-                and all(map(is_, map(getitem, self.places, self.keys), self.values))
-                and all(map(is_, map(getattr, self.objects, self.names), self.contents))
-                and all(contents_of(v.place) == v.value for v in self.copied)
-            ):
-                return True
-            changed = (v for v in self.variables if not is_alike(v.read(v.place, v.key), v.value))
-            self.changed = next((v.name for v in changed), None)
-        except (LookupError, AttributeError, ValueError):  # one of them is gone
-            return False
-        return self.changed is None
+        for found, compare, read, places, keys, values in self.groups:
+            with_each = map(compare, map(read, places, keys), values)
+            try:
+                if all(with_each):
+                    continue
+            except GONE:
+                pass
+            self.changed = next((v.name for v in found if not v.is_same()), None)
+            if self.changed is not None:
+                return False
+        return True
 
 
+OBJECTS = (getitem, getattr)  # what reads an object
+GONE = (LookupError, AttributeError, ValueError)  # raised by these for what is no longer there
 CONTENT = "cell_contents"
 UNNAMED_PARTS = (CONTENT, "__defaults__", "__kwdefaults__")  # of functions
 MANY = 1000  # numbers in longer lists are data
@@ -113,26 +126,29 @@ PLAIN = (int, float, complex, str, bytes, frozenset, np.generic, type(None))
 CONTAINERS = (Mapping, list, tuple, deque)
 
 
+def _columns(found: list[OutsideVariable]) -> tuple[list[Any], list[Any], list[Any]]:
+    return [v.place for v in found], [v.key for v in found], [v.value for v in found]
+
+
 def contents_of(x: Any, _: object = None) -> bytes | frozenset[object]:
-    """The entries of an array or a set, to compare them.
+    """The entries of a tensor, an array or a set, to compare them.
 
     >>> contents_of({1, 2})
     frozenset({1, 2})
     """
-    return x.tobytes() if isinstance(x, np.ndarray) else frozenset(x)
+    if isinstance(x, (np.ndarray, Tensor)):
+        return np.asarray(getattr(x, "array", x)).tobytes()
+    return frozenset(x)
 
 
-def length_of(x: object, _: object = None) -> int:
-    """How many entries or attributes has a container or an object?
+def kind_of(x: Any, name: str) -> object:
+    """The shape and dtype of a tensor in an attribute, or the type of something else.
 
-    >>> length_of({"beta": 0.5})
-    1
+    >>> kind_of(minigrad.nn.Linear(3, 2), "bias")
+    (minigrad.Size([2]), minigrad.float32)
     """
-    return len(_sized(x))
-
-
-def _sized(x: object) -> Sized:
-    return x if isinstance(x, CONTAINERS) else vars(x)
+    value = getattr(x, name, None)
+    return (value.shape, value.dtype) if isinstance(value, Tensor) else type(value)
 
 
 def is_alike(x: object, y: object) -> bool:
@@ -140,61 +156,38 @@ def is_alike(x: object, y: object) -> bool:
     return x is y or (type(x) is type(y) and isinstance(x, PLAIN) and x == y)
 
 
-def _is_method(i: dis.Instruction) -> bool:
-    """Does this instruction load a method to call it? (From Python 3.12 on, it is a LOAD_ATTR.)"""
-    return i.opname == "LOAD_METHOD" or (i.opname == "LOAD_ATTR" and "NULL|self" in i.argrepr)
+class Surroundings:
+    """What a function can read outside of itself at this moment, also in objects and in arguments that are modules.
 
+    variables   what it can read
+    lines       all code that it can call
+    names       the names and texts in it
+    """
 
-def _adds(code: CodeType, name: object) -> bool:
-    """Is each number that the code stores under this name a sum or a difference, as in  calls += 1?"""
-    last = ""
-    for i in dis.get_instructions(code):
-        is_store = i.opname in ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL") and i.argval == name
-        if is_store and last not in ("+", "-", "+=", "-="):
-            return False
-        if not i.opname.startswith(("LOAD", "SWAP", "COPY", "EXTENDED_ARG")):
-            last = i.argrepr if i.opname == "BINARY_OP" else ""
-    return True
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """The names and texts in the code of a function, and of the functions in it."""
-    texts = {x for x in code.co_consts if isinstance(x, str)}
-    inner = (_names_in(x) for x in code.co_consts if isinstance(x, CodeType))
-    return set(code.co_names).union(code.co_freevars, texts, *inner)
-
-
-def _codes_in(code: CodeType) -> list[CodeType]:
-    """The code of a function, and of the functions in it."""
-    inner = [_codes_in(x) for x in code.co_consts if isinstance(x, CodeType)]
-    return sum(inner, [code])
-
-
-def _globals_in(code: CodeType) -> set[str]:
-    """The names of global variables in the code of a function, and of the functions in it."""
-    inner = (_globals_in(x) for x in code.co_consts if isinstance(x, CodeType))
-    return {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}.union(*inner)
-
-
-def _outside_variables(f_name: str, f: FunctionType) -> Iterator[OutsideVariable]:
-    """The variables outside of a function that its code names, its defaults and its attributes."""
-    for name in _globals_in(f.__code__) & f.__globals__.keys():
-        yield OutsideVariable(name, f.__globals__[name], f.__globals__, name)
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        with suppress(ValueError):  # it has no value yet
-            yield OutsideVariable(name, cell.cell_contents, cell, CONTENT, getattr)
-    for key in UNNAMED_PARTS[1:]:
-        if getattr(f, key):
-            yield OutsideVariable(f"{f_name}.{key}", getattr(f, key), f, key, getattr)
-    yield from _attributes(f_name, f, vars(f))
-
-
-class Surroundings(NamedTuple):
-    """What a function can read outside of itself, also in objects; all code that it can call, and the names in it."""
-
-    variables: list[OutsideVariable]
-    names: set[str]
-    codes: list[CodeType]
+    def __init__(self, f: Callable[..., object], arguments: Iterable[object] = ()) -> None:
+        self.variables: list[OutsideVariable] = []
+        self.lines: list[dis.Instruction] = []
+        self.names: set[str] = set()
+        known: set[int] = set()
+        methods: list[FunctionType] = []
+        todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
+        todo += [OutsideVariable(type(x).__name__, x) for x in arguments]
+        while todo:
+            self.variables.append(todo.pop())
+            name, x = self.variables[-1][:2]
+            if callable(x) and not isinstance(x, type):
+                x = inspect.unwrap(x)  # of what no_grad() or compile() has made of a function
+            if not is_value(x) and id(x) not in known and len(known) < 100 * MANY:
+                known.add(id(x))
+                if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
+                    self.lines += _lines_of(x.__code__)
+                    self.names |= _names_in(_lines_of(x.__code__))
+                todo += _parts_of(name, x)
+                methods += _methods_of(x)
+            if not todo:
+                called = self.names | UNNAMED
+                new = [m for m in methods if id(m) not in known and m.__name__ in called]
+                todo = [OutsideVariable(m.__qualname__, m) for m in new]
 
     def only_counts(self, v: OutsideVariable) -> bool:
         """Is this number only updated, as in  calls += 1,  and not read anywhere else?
@@ -204,9 +197,8 @@ class Surroundings(NamedTuple):
         if v.place is None or v.read is contents_of:
             return False
         key = v.name if v.key == CONTENT else v.key
-        is_attribute = v.read is getattr and v.key != CONTENT
-        loads, stores = self._how_often(key, is_attribute)
-        return loads <= (1 if v.entry else stores) and all(map(_adds, self.codes, repeat(key)))
+        loads, stores = self._how_often(key, v.read is getattr and v.key != CONTENT)
+        return loads <= (1 if v.entry else stores) and _adds(self.lines, key)
 
     def loads(self, name: str) -> bool:
         """Does the code read an attribute of this name, or does it at most store it?"""
@@ -214,79 +206,74 @@ class Surroundings(NamedTuple):
 
     def _how_often(self, key: object, is_attribute: bool) -> tuple[int, int]:
         """How often the code loads and stores what has this name or key, but for methods, as in  optimizer.step()."""
-        lines = [i for code in self.codes for i in dis.get_instructions(code) if i.argval == key]
-        lines = [i for i in lines if type(i.argval) is type(key) and not _is_method(i)]
+        lines = [i for i in self.lines if type(i.argval) is type(key) and i.argval == key]
+        lines = [i for i in lines if not _is_method(i)]
         lines = [i for i in lines if i.opname.endswith("_ATTR") or not is_attribute]
         loads, stores = (sum(i.opname.startswith(x) for i in lines) for x in ("LOAD", "STORE"))
         return loads, stores
 
-    def guard(
-        self, now: "Surroundings", assigned: Container[tuple[int, str]], growing: Container[int]
-    ) -> Guard:
-        """A guard for what the function reads, if it is the same now, for modules, and for optimizers.
+    def unchanged(
+        self, assigned: Container[tuple[int, str]], growing: Container[int]
+    ) -> list[OutsideVariable]:
+        """What the function reads and is still the same; of modules and optimizers, also what their code reads.
 
         assigned   ids of modules, and names of attributes that the function has assigned
         growing    ids of lists to which it has appended
         """
-        values = {v.name: v.value for v in now.variables}
         read: set[int] = set()
         same = []
         for v in self.variables:
             if v.place is None or v.is_read(self.names, read):
-                read.add(id(v.value))
-                is_fixed = v.place is not None and id(v.place) not in growing
-                if is_fixed and is_alike(v.value, values.get(v.name)):
+                read |= {id(v.value), id(_sized(v.value))}
+                if v.place is not None and id(v.place) not in growing and v.is_same():
                     same.append(v)
         for v in {id(v.value): v for v in self.variables}.values():
             if isinstance(v.value, Module):
-                tensors = _tensors_of(v.name, v.value)
-                same += [t for t in tensors if (id(v.value), t.key) not in assigned]
-                same += _attributes(v.name, v.value, {"_call_hooks": v.value._call_hooks})
-                same += map(_count, [v.value._registered_kinds, *_hooks_of(v.value)])
+                same += _state_of_module(v.name, v.value, assigned)
             elif isinstance(v.value, Optimizer):
-                own = {"state": v.value.state, "param_groups": v.value.param_groups}
-                same += _attributes(v.name, v.value, own)
-                if "param_groups" in self.names:
-                    same += _settings_of(v.name, v.value)
-                params = [group["params"] for group in v.value.param_groups]
-                same += map(_count, [*own.values(), *params])
-        for name, t in [(v.name, v.value) for v in same if isinstance(v.value, Tensor)]:
-            if t.node is not None:
-                same += _attributes(f"hooks of {name}", t.node, {"plan": t.node.plan})
-            elif t._kept_grad is not None:  # of a parameter that was frozen later
-                same += _attributes(name, t, {"_kept_grad": t._kept_grad})
-        return Guard(same)
+                same += _state_of_optimizer(v.name, v.value, "param_groups" in self.names)
+        for v in [v for v in same if isinstance(v.value, Tensor)]:
+            node = v.value.node
+            if node is not None:
+                same.append(
+                    OutsideVariable(f"a hook of {v.name}", node.plan, node, "plan", getattr)
+                )
+            elif v.value._kept_grad is not None:  # of a parameter that was frozen later
+                kept = v.value._kept_grad
+                same.append(OutsideVariable(f"{v.name}.grad", kept, v.value, "_kept_grad", getattr))
+        return same
 
 
-def surroundings(f: Callable[..., object], arguments: Iterable[object] = ()) -> Surroundings:
-    """What a function can read outside of itself, at this moment, and in arguments that are modules and the like."""
-    found: list[OutsideVariable] = []
-    names: set[str] = set()
-    codes: list[CodeType] = []
-    known: set[int] = set()
-    todo = [OutsideVariable(getattr(f, "__name__", type(f).__name__), f)]
-    todo += [OutsideVariable(type(x).__name__, x) for x in arguments]
-    methods: list[FunctionType] = []
-    while todo:
-        found.append(todo.pop())
-        name, x = found[-1].name, found[-1].value
-        if callable(x) and not isinstance(x, type):
-            x = inspect.unwrap(x)  # of what no_grad() or compile() has made of a function
-        if not is_value(x) and id(x) not in known and len(known) < 100 * MANY:
-            known.add(id(x))
-            if isinstance(x, FunctionType) and not is_ours[x.__code__.co_filename]:
-                names |= _names_in(x.__code__)
-                codes += _codes_in(x.__code__)
-            todo += _parts_of(name, x)
-            methods += _methods_of(x)
-        if not todo:
-            called = [
-                m
-                for m in methods
-                if id(m) not in known and (m.__name__ in names or m.__name__ in UNNAMED)
-            ]
-            todo = [OutsideVariable(m.__qualname__, m) for m in called]
-    return Surroundings(found, names, codes)
+# ------------------------------------------------------------------ code
+
+
+@functools.lru_cache(MANY)
+def _lines_of(code: CodeType) -> list[dis.Instruction]:
+    """The instructions of a function, and of the functions in it."""
+    inner = [_lines_of(x) for x in code.co_consts if isinstance(x, CodeType)]
+    return sum(inner, [*dis.get_instructions(code)])
+
+
+def _names_in(lines: Iterable[dis.Instruction]) -> set[str]:
+    """The names and texts in code, but for those of local variables."""
+    return {i.argval for i in lines if isinstance(i.argval, str) and "FAST" not in i.opname}
+
+
+def _is_method(i: dis.Instruction) -> bool:
+    """Does this instruction load a method to call it? (From Python 3.12 on, it is a LOAD_ATTR.)"""
+    return i.opname == "LOAD_METHOD" or (i.opname == "LOAD_ATTR" and "NULL|self" in i.argrepr)
+
+
+def _adds(lines: Iterable[dis.Instruction], name: object) -> bool:
+    """Is each number that the code stores under this name a sum or a difference, as in  calls += 1?"""
+    last = ""
+    for i in lines:
+        is_store = i.opname in ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL") and i.argval == name
+        if is_store and last not in ("+", "-", "+=", "-="):
+            return False
+        if not i.opname.startswith(("LOAD", "SWAP", "COPY", "EXTENDED_ARG")):
+            last = i.argrepr if i.opname == "BINARY_OP" else ""
+    return True
 
 
 def _methods_of(x: object) -> list[FunctionType]:
@@ -306,8 +293,7 @@ UNNAMED = frozenset(
 )
 
 
-def _classes_of(x: object) -> tuple[type, ...]:
-    return (x if isinstance(x, type) else type(x)).__mro__
+# ------------------------------------------------------------------ parts of objects
 
 
 def is_value(x: object) -> bool:
@@ -325,57 +311,55 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, (*CONTAINERS, np.ndarray, set)):
         return _entries_of(name, x)
     if isinstance(x, MethodType):
-        return [
-            OutsideVariable(name.rpartition(".")[0] or name, x.__self__),
-            OutsideVariable(name, x.__func__),
-        ]
+        owner = name.rpartition(".")[0] or "self"
+        return [OutsideVariable(owner, x.__self__), OutsideVariable(name, x.__func__)]
     if isinstance(x, functools.partial):
         return [OutsideVariable(name, part) for part in (x.func, x.args, x.keywords)]
     if isinstance(x, FunctionType):
-        return () if is_ours[x.__code__.co_filename] else _outside_variables(name, x)
+        return () if is_ours[x.__code__.co_filename] else _parts_of_function(name, x)
     if isinstance(x, ModuleType):
         is_users = x.__spec__ is None or not is_ours[x.__spec__.origin or "<frozen"]
         return _attributes(name, x, vars(x)) if is_users else ()
+    if isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
+        return [v._replace(place=None) for v in _settings_of(name, x)]
     slots = [k for c in _classes_of(x) for k in vars(c).get("__slots__", ()) if hasattr(x, k)]
     if not hasattr(x, "__dict__"):
         return _attributes(name, x, {k: getattr(x, k) for k in slots})
     ours = _is_ours(x if isinstance(x, type) else type(x))
-    own = [] if isinstance(x, type) else _attributes(name, x, vars(x))
-    if isinstance(x, Module):
-        children = [OutsideVariable(f"{name}.{k}", m, vars(x), k) for k, m in x._modules.items()]
-        hooks = [
-            OutsideVariable(f"hooks of {name}", hook) for d in _hooks_of(x) for hook in d.values()
-        ]
-        own = [v for v in own if _is_setting(v)] + children + hooks
-    elif isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
-        return [v._replace(place=None) for v in _settings_of(name, x)]
-    elif ours:
+    if ours and not isinstance(x, Module):
         return ()
+    own = {} if isinstance(x, type) else vars(x)
+    parts = _attributes(name, x, own)
+    if isinstance(x, Module):
+        parts = [v for v in parts if _is_setting(v)]
+        parts += [OutsideVariable(f"{name}.{k}", m, own, k) for k, m in x._modules.items()]
+        hooks = [hook for d in _hooks_of(x) for hook in d.values()]
+        parts += [OutsideVariable(f"hooks of {name}", hook) for hook in hooks]
     of_classes: dict[str, object] = {}
     for c in reversed(_classes_of(x)):  # a class overrides its bases
         of_classes |= {} if _is_ours(c) else _data_in(c)
-    inherited = {
-        k: value for k, value in of_classes.items() if isinstance(x, type) or k not in vars(x)
-    }
-    counts = [] if ours or isinstance(x, type) else [_count(x, name)]
-    return own + _attributes(name, x, inherited) + counts
+    parts += _attributes(name, x, {k: of_classes[k] for k in of_classes if k not in own})
+    return parts if ours or isinstance(x, type) else [*parts, _count(x, name)]
 
 
-def _settings_of(name: str, x: Optimizer) -> list[OutsideVariable]:
-    """The settings of an optimizer that are numbers or flags: learning rates, and so on."""
-    return [
-        OutsideVariable(f"{name}.param_groups[{k}][{key!r}]", value, group, key)
-        for k, group in enumerate(x.param_groups)
-        for key, value in group.items()
-        if isinstance(value, PLAIN)
-    ]
+def _parts_of_function(f_name: str, f: FunctionType) -> Iterator[OutsideVariable]:
+    """The variables outside of a function that its code names, its defaults and its attributes."""
+    globals_named = {i.argval for i in _lines_of(f.__code__) if i.opname == "LOAD_GLOBAL"}
+    for name in globals_named & f.__globals__.keys():
+        yield OutsideVariable(name, f.__globals__[name], f.__globals__, name)
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has no value yet
+            yield OutsideVariable(name, cell.cell_contents, cell, CONTENT, getattr)
+    own = {key: getattr(f, key) for key in UNNAMED_PARTS[1:] if getattr(f, key)}
+    yield from _attributes(f_name, f, own | vars(f))
 
 
 def _entries_of(name: str, x: Any) -> list[OutsideVariable]:
     """The entries of a list, tuple, dict, set or array, unless it is a large one, and their number."""
     if isinstance(x, (np.ndarray, set)):
         few = (len(x) if isinstance(x, set) else x.size) <= MANY
-        return [OutsideVariable(f"what is in {name}", contents_of(x), x, None, contents_of)] * few
+        contents = OutsideVariable(f"what is in {name}", contents_of(x), x, None, contents_of, True)
+        return [contents] * few
     items = x.items() if isinstance(x, Mapping) else enumerate(x)
     entries = [
         OutsideVariable(f"{name}[{_as_key(k, n)}]", part, x, k, entry=True)
@@ -384,9 +368,19 @@ def _entries_of(name: str, x: Any) -> list[OutsideVariable]:
     return [*entries, *_attributes(name, x, getattr(x, "__dict__", {})), _count(x, name)]
 
 
-def _count(x: object, name: str = "") -> OutsideVariable:
+def _count(x: object, name: str) -> OutsideVariable:
     """The number of entries of a container, or of attributes of an object: one that is added may be read then."""
-    return OutsideVariable(f"len({name})", length_of(x), x, None, length_of)
+    named = f"len({name})" if isinstance(x, CONTAINERS) else f"the number of attributes of {name}"
+    return _length(named, _sized(x))
+
+
+def _length(name: str, x: Any) -> OutsideVariable:
+    return OutsideVariable(name, len(x), x, 0, length_hint, True)
+
+
+def _sized(x: object) -> Any:
+    """What holds the entries or attributes of an object."""
+    return x if isinstance(x, (*CONTAINERS, type)) else getattr(x, "__dict__", x)
 
 
 def _as_key(k: object, n: int) -> str:
@@ -396,6 +390,10 @@ def _as_key(k: object, n: int) -> str:
 
 def _attributes(name: str, x: object, values: Mapping[str, object]) -> list[OutsideVariable]:
     return [OutsideVariable(f"{name}.{k}", value, x, k, getattr) for k, value in values.items()]
+
+
+def _classes_of(x: object) -> tuple[type, ...]:
+    return (x if isinstance(x, type) else type(x)).__mro__
 
 
 def _data_in(cls: type) -> dict[str, object]:
@@ -411,25 +409,56 @@ def _is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "minigrad"
 
 
+# ------------------------------------------------------------------ modules and optimizers
+
+
 def _is_setting(attribute: OutsideVariable) -> bool:
-    """May this attribute of a module change? (For tensors, see _tensors_of.) Of ours, p and the like may."""
+    """May this attribute of a module change? (For tensors, see _state_of_module.) Of ours, p and the like may."""
     name, value = attribute.key, attribute.value
     is_fixed = name == "training" or name.startswith(("_", "in_", "out_", "num_features"))
     return not is_fixed and not isinstance(value, (*VALUES, Module))
 
 
-def _tensors_of(name: str, x: Module) -> list[OutsideVariable]:
-    """The parameters, buffers and other tensors of a module, without those of its submodules."""
+def _state_of_module(
+    name: str, x: Module, assigned: Container[tuple[int, str]]
+) -> Iterator[OutsideVariable]:
+    """The parameters, buffers, other tensors and hooks of a module, without those of its submodules."""
     own, kinds = vars(x), x._registered_kinds
-    tensors = {k: t for k, t in own.items() if k in kinds or isinstance(t, Tensor)}
-    some = {k: t for k, t in tensors.items() if not isinstance(t, (Slot, Module))}
-    return [OutsideVariable(f"{name}.{k}", t, own, k) for k, t in some.items()]
+    for k, t in own.items():
+        kept = (k in kinds or isinstance(t, Tensor)) and not isinstance(t, (Slot, Module))
+        if kept and (id(x), k) not in assigned:
+            yield OutsideVariable(f"{name}.{k}", t, own, k)
+    hooks = f"the number of hooks of {name}"
+    yield OutsideVariable(hooks, x._call_hooks, x, "_call_hooks", getattr)
+    for hooks_of_a_kind in _hooks_of(x):
+        yield _length(hooks, hooks_of_a_kind)
+    yield _length(f"the number of parameters, buffers and layers of {name}", kinds)
 
 
 def _hooks_of(x: Module) -> list[dict[int, Any]]:
     """The hooks of a module and of its parameters, by kind."""
     plans = [p.node.plan for p in x._parameters.values() if p is not None and p.node is not None]
-    of_parameters = [
-        (h.on_result, h.before, h.after, h.finally_) for h in plans if isinstance(h, Hooked)
+    hooked = [h for h in plans if isinstance(h, Hooked)]
+    of_parameters = [d for h in hooked for d in (h.on_result, h.before, h.after, h.finally_)]
+    return [*(x._call_hooks or {}).values(), *of_parameters]
+
+
+def _state_of_optimizer(name: str, x: Optimizer, with_settings: bool) -> Iterator[OutsideVariable]:
+    """What holds the state and the groups of an optimizer, and how many; and the settings."""
+    own = {"state": x.state, "param_groups": x.param_groups}
+    yield from _attributes(name, x, own)
+    yield from _settings_of(name, x) if with_settings else ()
+    for k, held in own.items():
+        yield _length(f"len({name}.{k})", held)
+    for group in x.param_groups:
+        yield _length(f"the number of parameters of {name}", group["params"])
+
+
+def _settings_of(name: str, x: Optimizer) -> list[OutsideVariable]:
+    """The settings of an optimizer that are numbers or flags: learning rates, and so on."""
+    return [
+        OutsideVariable(f"{name}.param_groups[{k}][{key!r}]", value, group, key)
+        for k, group in enumerate(x.param_groups)
+        for key, value in group.items()
+        if isinstance(value, PLAIN)
     ]
-    return [*(x._call_hooks or {}).values(), *chain.from_iterable(of_parameters)]

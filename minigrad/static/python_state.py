@@ -14,25 +14,20 @@ What changes between the calls, such as `beta` when it is annealed from epoch to
 matter: see guards.py.
 """
 
+import functools
 import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from operator import is_
+from operator import is_, length_hint
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.shapes import Array
-from minigrad.static.guards import (
-    OutsideVariable,
-    advances,
-    is_alike,
-    is_value,
-    length_of,
-    surroundings,
-)
+from minigrad.core.tensor import Tensor
+from minigrad.static.guards import OutsideVariable, Surroundings, advances, is_alike, is_value
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot, as_stored
 from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
@@ -41,7 +36,7 @@ from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
 class PythonState:
     """What a function can read outside of itself, and random generators, as they are before it is recorded.
 
-    guard     after check(): what the function reads and has not changed
+    unchanged   after check(): what the function reads and has not changed
     changed   after check(): a number outside of the function that is new or has changed, or an iterator or
               random generator that it may advance; None if there is none
     counted   after check(): numbers that are only added to, as in  calls += 1,  and what is added
@@ -49,54 +44,55 @@ class PythonState:
     """
 
     def __init__(self, f: Callable[..., object], arguments: Sequence[object] = ()) -> None:
-        self.f, self.arguments = f, arguments
-        self.around = surroundings(f, arguments)
-        self.before, self.generators = _values_of(self.around.variables), _generators()
-        boxes = {
-            id(v.value): v.value
-            for v in self.around.variables
-            if isinstance(v.value, (list, deque))
-        }
-        self.boxes = [(box, [*box]) for box in boxes.values()]
+        self.look = functools.partial(Surroundings, f, arguments)
+        self.around = self.look()
+        values = _values_among(self.around.variables)
+        self.before: dict[object, Any] = {v.name: v.value for v in values}
+        self.before |= {v.where: v.value for v in values}  # an object that is replaced has no place
+        self.generators = _generators()
+        held = {id(v.value): v.value for v in self.around.variables}
+        self.boxes = [(x, [*x]) for x in held.values() if isinstance(x, (list, deque))]
         self.growing: set[int] = set()  # ids of the lists to which the function has appended
         # after check(): the variables that hold values of the program, as they were before, and the ids of the values
         self.placed: list[tuple[OutsideVariable, int]] = []
         self.rereads = False  # does the function read tensors in a list to which it appends?
         self.changed: str | None = None
         self.is_used = False
-        self.counted: dict[str, tuple[OutsideVariable, float]] = {}
+        self.counted: dict[object, tuple[OutsideVariable, float]] = {}
 
     def check(self, recorder: StepRecorder) -> None:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
-        # Not kept: it would keep alive what the function has stored.
-        now = surroundings(self.f, self.arguments)
-        after = _values_of(now.variables)
+        now = self.look()  # Not kept: it would keep alive what the function has stored.
+        after = _values_among(now.variables)
         self.placed = [
-            (v._replace(value=self.before.get(v.name)), id(v.value))
-            for v in now.variables
+            (v._replace(value=self._before(v)), id(v.value))
+            for v in after
             if isinstance(v.value, Slot) and not isinstance(v.place, tuple | None)
         ]
         self._check_tensors(after, recorder)
-        self.guard = self.around.guard(now, recorder.assigned.keys(), self.growing)
-        changed = [
-            v for v in now.variables if v.name in after and self._differs(v.name, after[v.name])
-        ]
-        before: dict[str, Any] = self.before
+        self.unchanged = self.around.unchanged(recorder.assigned.keys(), self.growing)
+        self.names = {id(v.value): v.name for v in self.unchanged}
+        changed = {v.where: v for v in after if _differs(v.value, self._before(v))}
         self.counted = {
-            v.name: (v, v.value - before[v.name])
-            for v in changed
-            if type(v.value) in (int, float) and type(before.get(v.name)) is type(v.value)
+            k: (v, v.value - self._before(v))
+            for k, v in changed.items()
+            if type(v.value) in (int, float) and type(self._before(v)) is type(v.value)
         }
-        counts = [v for v in changed if v.name in self.counted and now.only_counts(v)]
-        used = [v for v in changed if not advances(v.value) and v not in counts]
-        self.changed, self.is_used = next((v.name for v in used or changed), None), bool(used)
+        counts = [k for k, (v, _) in self.counted.items() if now.only_counts(v)]
+        used = [v for k, v in changed.items() if not advances(v.value) and k not in counts]
+        self.is_used = bool(used)
+        self.changed = next((v.name for v in used or changed.values()), None)
         # The step may have been the first to load numpy.random, whose state comes first.
         if _generators()[-len(self.generators) :] != self.generators:
             raise ProgramError(
                 "the step draws random numbers of NumPy or Python, which would be the same in each run. To fix it, "
                 "draw them with minigrad, or outside of the compiled function, and pass them as an argument."
             )
+
+    def name_of(self, tensor: Tensor) -> str:
+        """The source that reads a tensor from outside, or its shape."""
+        return self.names.get(id(tensor), f"a tensor of shape {tuple(tensor.shape)}")
 
     def take_appended(
         self, recorder: StepRecorder
@@ -126,21 +122,18 @@ class PythonState:
                 if isinstance(now, Slot) and now is not v.value:
                     v.write(v.value)
 
-    def _differs(self, name: str, value: object) -> bool:
-        """Is this value another number, text or flag than before? An iterator counts as one that is."""
-        if value is ADVANCES or isinstance(value, VALUES):
-            return value is ADVANCES
-        return not is_alike(self.before.get(name), value)
+    def _before(self, v: OutsideVariable) -> Any:
+        return self.before.get(v.where, self.before.get(v.name))
 
-    def _check_tensors(self, after: dict[str, object], recorder: StepRecorder) -> None:
-        kept = {id(as_stored(value)) for value in after.values()}
-        for name, value in self.before.items():
-            tensor = as_stored(value)
-            if isinstance(value, VALUES) and id(tensor) not in kept and recorder.has_read(tensor):
+    def _check_tensors(self, after: Iterable[OutsideVariable], recorder: StepRecorder) -> None:
+        kept = {id(as_stored(v.value)) for v in after}
+        for v in _values_among(self.around.variables):
+            tensor = as_stored(v.value)
+            if isinstance(v.value, VALUES) and id(tensor) not in kept and recorder.has_read(tensor):
                 raise ProgramError(
-                    f"the step reads {name} from outside, and replaces it. The next run would read the same values "
+                    f"the step reads {v.name} from outside, and replaces it. The next run would read the same values "
                     "again. To fix it, make it an argument and a result of the step, an attribute of a module (but no "
-                    f"tuple), or write  {name}.copy_(...)  inside a no_grad block."
+                    f"tuple), or write  {v.name}.copy_(...)  inside a no_grad block."
                 )
 
     def check_stored(
@@ -166,17 +159,14 @@ def _generators() -> list[object]:
     return [*states, random.getstate()]
 
 
-# In place of an iterator or a random generator, which gives something else in each call.
-ADVANCES = object()
+def _values_among(variables: Iterable[OutsideVariable]) -> list[OutsideVariable]:
+    """The numbers, texts, flags, tensors, iterators and random generators among the variables."""
+    return [v for v in variables if is_value(v.value) and v.read is not length_hint]
 
 
-def _values_of(variables: Iterable[OutsideVariable]) -> dict[str, object]:
-    """The numbers, texts, flags and tensors among the variables, by the source that reads them."""
-    return {
-        v.name: ADVANCES if advances(v.value) else v.value
-        for v in variables
-        if is_value(v.value) and v.read is not length_of
-    }
+def _differs(now: object, before: object) -> bool:
+    """Is this another number, text or flag than before? An iterator or random generator always counts as one."""
+    return advances(now) or not (isinstance(now, VALUES) or is_alike(before, now))
 
 
 def is_same(program: Program, other: Program) -> bool:

@@ -40,10 +40,10 @@ Read step_recorder.py, optimizer_steps.py and codegen.py first.
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from itertools import islice
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,10 @@ from minigrad.core import dtypes, modes
 from minigrad.core.errors import warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
-from minigrad.nn.module import Module
 from minigrad.optim.optimizer import Optimizer, replacement
 from minigrad.random.generator import Generator
 from minigrad.static.codegen import BufferPlan
+from minigrad.static.guards import Guard, OutsideVariable, contents_of, kind_of
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, parts_in, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState, is_same
@@ -64,7 +64,6 @@ from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import TracingObserver, as_example, check_function
 
 ndarray, tensor = np.ndarray, make.Tensor
-node_of = attrgetter("node")
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
 NESTED = {tuple, list, dict, str, type(None)}
 OFTEN = 8  # PyTorch's limit of recompilations, too
@@ -139,14 +138,12 @@ class Compiled:
         stale: "Replay | None" = None,
     ) -> "Replay":
         """The replay for these inputs and the current training modes; recorded if there is none."""
-        fitting = [r for r in self.programs if r.fits(arrays, layout)]
-        for replay in fitting:
-            if replay is not stale and replay.holds():
-                return replay
+        known = next((r for r in self.programs if r.fits(arrays, layout)), None)
+        if known is not None and known is not stale and known.guard.holds():
+            return known
         earlier = stale if stale is not None and stale.once else None
         new = Replay(self.f, arrays, layout, inputs_need_grad, earlier)
-        replaced = [r for r in fitting if r.training == new.training and r.modes == new.modes]
-        self.programs = [r for r in self.programs if r not in replaced] + [new]
+        self.programs = [r for r in self.programs if r is not known] + [new]
         return new
 
     @property
@@ -203,11 +200,6 @@ def _is_fixed(part: object) -> bool:
     return callable(part) or isinstance(part, (Optimizer, Enum, Generator, dtypes.dtype))
 
 
-def _kind_of(x: Any) -> object:
-    """Shape and dtype of a tensor, or the type of something else."""
-    return (x.shape, x.dtype) if isinstance(x, tensor) else type(x)
-
-
 def needs_grad(*given: object) -> bool:
     """Is there a tensor that requires a gradient among the arguments of a function?"""
     return any(isinstance(part, tensor) and part.requires_grad for part in parts_in(given))
@@ -224,9 +216,9 @@ class Replay:
     layout   how the inputs are nested, with Refs for arrays; None if each input is one array
     form     the same for the results. Most often, it is_one, or they are in a plain container: a tuple or list
     stored   what the step stores outside, in plain Python objects: each run gives it its new value
-    read     the tensors from outside that Python code read, such as w in w.item(), and their values
-    kept     attributes of modules that the step assigns: their values before a run, and does each run renew them?
-    modes    the grad mode and the default dtype when it was recorded
+    read     the values of tensors from outside that Python code read, such as w in w.item()
+    mode     the grad mode, the default dtype, and which modules train
+    guard    what it has read outside, and is the same in each run
     once     is the step recorded again at the next call, which may take another path? It may, if this one
              stored something or changed a number:  if self.mean is None: self.mean = zeros(3)
     earlier  the replay that it takes the place of because of that, or None
@@ -241,7 +233,6 @@ class Replay:
         earlier: "Replay | None" = None,
     ) -> None:
         self.layout, self.earlier, self.has_run = layout, earlier, False
-        self.modes = modes.state.recording, dtypes.or_default(None)
         self.shapes = [tuple(a.shape) for a in arrays]
         self.dtypes = [a.dtype for a in arrays]
         recorder = StepRecorder()
@@ -254,9 +245,8 @@ class Replay:
             self._plan(recorder, python, outputs)
         self.after, self.modules = recorder.after, list(recorder.modules.values())
         self.written = [t._shared_counter() for t in recorder.written]
-        self.training, self.guard, self.counted = self.trains(), python.guard, python.counted
-        self.kept = self._kept_attributes(recorder, python)
-        self.leaves = self.plan.tensors, list(map(node_of, self.plan.tensors))
+        self.mode, self.counted = self._mode(), python.counted
+        self.guard = Guard([*python.unchanged, *self.read, *self._kept(recorder, python)])
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
         self.leaves_more = any(
@@ -295,7 +285,11 @@ class Replay:
 
     def _plan(self, recorder: StepRecorder, python: PythonState, outputs: list[int]) -> None:
         self.read = [
-            (t, t.array.tobytes()) for t in recorder.read.values() if not recorder.is_its_own(t)
+            OutsideVariable(
+                f"the values of {python.name_of(t)}", contents_of(t), t, None, contents_of
+            )
+            for t in recorder.read.values()
+            if not recorder.is_its_own(t)
         ]
         left = recorder.left_behind()
         python.check_stored(recorder, [kept for kept, _ in left], self.earlier is not None)
@@ -314,16 +308,23 @@ class Replay:
         if not self.once:
             self.earlier = None
 
-    def _kept_attributes(
-        self, recorder: StepRecorder, python: PythonState
-    ) -> list[tuple[Module, str, object, bool]]:
+    def _kept(self, recorder: StepRecorder, python: PythonState) -> Iterator[OutsideVariable]:
+        """What a run may change, but not in kind; tensors that it may only write to; and who needs a gradient."""
         renewed = {(id(module), name) for module, name in self.assigned}
-        kept = [
-            (module, name, before if key in renewed else vars(module).get(name), key in renewed)
-            for key, (module, name, before) in recorder.assigned.items()
-        ]
-        kept = [k for k in kept if not k[3] or python.around.loads(k[1])]
-        return [k for k in kept if k[2] is None or isinstance(k[2], tensor)]
+        kinds = [(v.place, v.key) for v in self.renewed]
+        for key, (module, name, before) in recorder.assigned.items():
+            now = before if key in renewed else vars(module).get(name)
+            if now is None or (key in renewed and isinstance(now, tensor)):
+                if key not in renewed or python.around.loads(name):
+                    kinds.append((module, name))
+            elif isinstance(now, tensor):
+                yield OutsideVariable(f"{type(module).__name__}.{name}", now, module, name, getattr)
+        for x, name in kinds:
+            kind = kind_of(x, name)
+            yield OutsideVariable(f"{type(x).__name__}.{name}", kind, x, name, kind_of)
+        for t in self.plan.tensors:
+            name = f"whether {python.name_of(t)} requires a gradient"
+            yield OutsideVariable(name, t.node, t, "node", getattr)
 
     def _is_tentative(self, stored: bool, python: PythonState) -> bool:
         """Is the step to be recorded again? Raises ProgramError if a number that changes makes a difference each time.
@@ -396,46 +397,18 @@ class Replay:
         numbers = [recorder.number(r) for r in [*results, *changed, *parts, *assigned]]
         return numbers + [i for *_, i in recorder.shown]
 
-    def trains(self) -> list[bool]:
-        """For each module: is it in training mode now?"""
-        return [m.training for m in self.modules]
-
-    def holds(self) -> bool:
-        """Is all that the function read in Python as it was during recording?
-
-        These are numbers, texts and objects outside of it; numbers of tensors; which modules train; and which
-        parameters require a gradient.
-        """
-        tensors, nodes = self.leaves
-        recording, dtype = self.modes
-        if recording is not modes.state.recording or dtype is not dtypes.or_default(None):
-            return False
-        if not self.guard.holds():
-            return False
-        for v in self.renewed:
-            if _kind_of(getattr(v.place, v.key, None)) != _kind_of(v.value):
-                return False
-        if not all(map(is_, map(node_of, tensors), nodes)):
-            return False
-        for module, name, before, renewed in self.kept:
-            now = vars(module).get(name)
-            if now is not before and (_kind_of(now) != _kind_of(before) or not renewed):
-                return False
-        for tensor, values in self.read:
-            if tensor.array.tobytes() != values:
-                return False
-        return not self.modules or self.trains() == self.training
+    def _mode(self) -> tuple[object, ...]:
+        """The grad mode, the default dtype, and for each module: is it in training mode now?"""
+        return modes.state.recording, dtypes.or_default(None), *[m.training for m in self.modules]
 
     def fits(self, arrays: list[Array], layout: object) -> bool:
-        """Do these inputs have the recorded shapes and dtypes, nested in the same way?"""
+        """Do these inputs have the recorded shapes and dtypes, nested in the same way, in the recorded modes?"""
         alike = list(map(shape_of, arrays)) == self.shapes and layout == self.layout
-        return alike and list(map(dtype_of, arrays)) == self.dtypes
+        return alike and list(map(dtype_of, arrays)) == self.dtypes and self._mode() == self.mode
 
     def __call__(self, arrays: list[Array]) -> Any:
         """Run the step; or return STALE if it must be recorded again."""
-        if not self.holds():
-            return STALE
-        if self.once and self.has_run:
+        if (self.once and self.has_run) or not self.guard.holds():
             return STALE
         plan = self.plan
         if not plan.rebind():
