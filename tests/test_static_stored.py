@@ -249,7 +249,35 @@ def a_variable_that_holds_an_input_as_well():
     return step
 
 
+class Before(nn.Module):
+    """Returns what it has kept last, logs it, and keeps a copy of what was before."""
+
+    def __init__(self):
+        super().__init__()
+        self.last, self.now, self.log = None, minigrad.zeros(3), []
+
+    def forward(self, x):
+        self.last = self.now.clone()
+        z = self.now
+        self.log.append(self.now)
+        self.now = x * 2
+        return (z + self.last).sum() + x.sum()
+
+
+def what_only_the_first_call_reads():
+    first = SimpleNamespace(scale=3.0, f=minigrad.exp)
+
+    def step(x):
+        scale = 1.0 if first.scale is None else first.scale
+        z = first.f(x).sum() * scale
+        first.scale, first.f = None, minigrad.tanh
+        return z
+
+    return step
+
+
 CASES = [
+    Before, what_only_the_first_call_reads,
     a_variable_that_holds_an_input_as_well, made_in_each_call, made_in_the_first_call, put_into_a_list,
     put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
@@ -519,7 +547,7 @@ def a_number_that_is_appended():
         log.append((len(log), x.sum()))
         return x * 2
 
-    return step, "a number that it appends to a list"
+    return step, "what is in log"
 
 
 def a_count_in_an_array():
@@ -561,14 +589,103 @@ def a_learning_rate_of_its_own():
     return step, r"adam\.param_groups\[0\]\['lr'\]|calls\[0\]"
 
 
+def of_a_list(act, name, start=()):
+    """A step that does something with a list outside, and what the error names."""
+
+    def case():
+        held = SimpleNamespace(log=[*start])
+        return lambda x: (act(held, x.sum()), x * 2)[1], name
+
+    return case
+
+
+def _to_window(held, x):
+    held.log.append(x)
+    if len(held.log) > 4:
+        held.log.pop(0)
+
+
+def _to_window_by_another_name(held, x):
+    log = held.log
+    log.append(x)
+    if len(log) > 4:
+        del log[0]
+
+
+def _to_new_list(held, x):
+    held.log = [*held.log, x]
+
+
+LISTS = {
+    "its length": of_a_list(lambda held, x: held.log.append(x) or len(held.log), "what is in held.log"),
+    "an entry": of_a_list(lambda held, x: held.log.append(2.0) or held.log[0], "what is in held.log"),
+    "a window": of_a_list(_to_window, "what is in held.log"),
+    "a window with another name": of_a_list(_to_window_by_another_name, "what is in held.log"),
+    "insert": of_a_list(lambda held, x: held.log.insert(0, x), r"len\(held.log\)"),
+    "pop": of_a_list(lambda held, x: held.log.pop(0), r"len\(held.log\)", range(9)),
+    "a new list": of_a_list(_to_new_list, r"len\(held.log\)"),
+    "shifted": of_a_list(
+        lambda held, x: held.log.append(x) or held.log.pop(0), r"held.log\[0\]", [None] * 2
+    ),
+    "keys": of_a_list(
+        lambda held, x: vars(held).setdefault("d", {}).update({len(vars(held)["d"]): x}),
+        r"len\(held.d\)",
+    ),
+    "append alone": of_a_list(lambda held, x: vars(held).setdefault("f", held.log.append)(x), "what is in .*"),
+}  # fmt: skip
+
+
+def a_tensor_that_is_handed_on():
+    held = SimpleNamespace(last=None, now=None)
+
+    def step(x):
+        held.last, held.now = held.now, x.sum()
+        return x * 2
+
+    return step, "held.last"
+
+
+def functions_that_are_exchanged():
+    held = SimpleNamespace(f=minigrad.exp, g=minigrad.tanh)
+
+    def step(x):
+        held.f, held.g = held.g, held.f
+        return held.f(x)
+
+    return step, "held.[fg]"
+
+
+@pytest.mark.parametrize("case", LISTS.values(), ids=LISTS)
+def test_a_step_that_does_more_to_a_list_than_append_is_refused_before_it_is_wrong(case):
+    test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wrong(case)
+
+
+def test_a_step_that_hands_on_what_a_module_held_is_refused():
+    class Last(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = self.now = minigrad.zeros(3)
+
+        def forward(self, x):
+            self.last, self.now = self.now, x * 2
+            return self.last + x
+
+    with pytest.raises(ProgramError, match=r"store a copy:  now.clone\(\)"):
+        compiled = static.compile(Last())
+        for _ in range(2):
+            compiled(minigrad.ones(3))
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        a_tensor_that_is_handed_on, functions_that_are_exchanged,
         bias_correction, lambda: (Annealed(), "Annealed.rate"), an_iterator, a_random_generator,
         a_count_in_a_dict, a_count_outside, a_count_that_decides, a_learning_rate_of_its_own,
         a_text_that_grows, a_number_that_is_appended, a_count_in_an_array,
     ],
-    ids=["bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable", "a choice", "a rate",
+    ids=["a tensor", "functions",
+         "bias correction", "an attribute", "an iterator", "a generator", "a dict", "a variable", "a choice", "a rate",
          "a text", "a list", "an array"],
 )  # fmt: skip
 def test_a_step_that_depends_on_a_number_that_changes_is_refused_before_it_is_wrong(case):

@@ -200,6 +200,22 @@ class Surroundings:
         loads, stores = self._how_often(key, v.read is getattr and v.key != CONTENT)
         return loads <= (1 if v.entry else stores) and _adds(self.lines, key)
 
+    def only_appends(self, name: str) -> bool:
+        """Is the list of this name only appended to, as in  losses.append(x)  and  log["loss"].append(x)?
+
+        What it appends can change, too:  totals[-1] += x. The name may be one of a local variable, or of an argument.
+        """
+        lines, root = self.lines, name.partition("[")[0].rpartition(".")[2]
+        loads = [k + 1 for k, i in enumerate(lines) if i.opname[:4] == "LOAD"]
+        uses = [k for k in loads if lines[k - 1].argval == root and not _is_local(lines[k - 1])]
+        named = [k for k in uses if not lines[k].opname.startswith("STORE_FAST")]
+        if uses == named != []:
+            return all(_appends(lines, k) for k in uses)
+        others = [k for k in loads if _is_local(lines[k - 1])]
+        lists = {lines[k - 1].argval for k in others if lines[k].argval in APPENDS}
+        others = [k for k in others if lines[k - 1].argval in lists]
+        return bool(others) and all(_appends(lines, k) for k in named + others)
+
     def loads(self, name: str) -> bool:
         """Does the code read an attribute of this name, or does it at most store it?"""
         return self._how_often(name, is_attribute=True)[0] > 0
@@ -264,6 +280,28 @@ def _is_method(i: dis.Instruction) -> bool:
     return i.opname == "LOAD_METHOD" or (i.opname == "LOAD_ATTR" and "NULL|self" in i.argrepr)
 
 
+APPENDS = ("append", "extend", "appendleft")
+
+
+def _is_local(i: dis.Instruction) -> bool:
+    return i.opname.startswith("LOAD_FAST")
+
+
+def _appends(lines: Sequence[dis.Instruction], k: int) -> bool:
+    """Does the code append to a list that has been loaded, or to an entry of it, or read its last entry?"""
+    while True:
+        first = k
+        while lines[k].opname.startswith(
+            ("LOAD_CONST", "LOAD_FAST", "COPY", "DUP", "EXTENDED_ARG")
+        ):
+            k += 1
+        if not ("SUBSCR" in lines[k].opname or lines[k].argrepr == "[]"):
+            return k == first and lines[k].argval in APPENDS
+        if lines[first].argval == -1:
+            return True
+        k += 1
+
+
 def _adds(lines: Iterable[dis.Instruction], name: object) -> bool:
     """Is each number that the code stores under this name a sum or a difference, as in  calls += 1?"""
     last = ""
@@ -297,8 +335,8 @@ UNNAMED = frozenset(
 
 
 def is_value(x: object) -> bool:
-    """Is it a number, a text, a flag or a tensor, or does it give something else in each call?"""
-    return isinstance(x, (int, float, str, bytes, frozenset, np.generic, *VALUES)) or advances(x)
+    """Is it a number, a text, a flag, None or a tensor, or does it give something else in each call?"""
+    return isinstance(x, (*PLAIN, *VALUES)) or advances(x)
 
 
 def advances(x: object) -> bool:
@@ -313,6 +351,8 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, MethodType):
         owner = name.rpartition(".")[0] or "self"
         return [OutsideVariable(owner, x.__self__), OutsideVariable(name, x.__func__)]
+    if isinstance(getattr(x, "__self__", None), (*CONTAINERS, set)):  # losses.append
+        return [OutsideVariable(f"{name}.__self__", x.__self__)]
     if isinstance(x, functools.partial):
         return [OutsideVariable(name, part) for part in (x.func, x.args, x.keywords)]
     if isinstance(x, FunctionType):

@@ -20,17 +20,24 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from operator import is_, length_hint
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
-from minigrad.static.guards import OutsideVariable, Surroundings, advances, is_alike, is_value
+from minigrad.static.guards import (
+    OBJECTS,
+    OutsideVariable,
+    Surroundings,
+    advances,
+    is_alike,
+    is_value,
+)
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot, as_stored
-from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
+from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder, moved
 
 
 class PythonState:
@@ -46,11 +53,14 @@ class PythonState:
     def __init__(self, f: Callable[..., object], arguments: Sequence[object] = ()) -> None:
         self.look = functools.partial(Surroundings, f, arguments)
         self.around = self.look()
-        values = _values_among(self.around.variables)
-        self.before: dict[object, Any] = {v.name: v.value for v in values}
-        self.before |= {v.where: v.value for v in values}  # an object that is replaced has no place
+        found = self.around.variables
+        # By name, too, for what is in an object that the function replaces.
+        self.before: dict[object, Any] = {v.name: v.value for v in found if is_value(v.value)}
+        self.before |= {v.where: v.value for v in found}
+        tensors = [(v.name, as_stored(v.value)) for v in found if isinstance(v.value, VALUES)]
+        self.tensors = {id(tensor): (name, tensor) for name, tensor in tensors}
         self.generators = _generators()
-        held = {id(v.value): v.value for v in self.around.variables}
+        held = {id(v.value): v.value for v in found}
         self.boxes = [(x, [*x]) for x in held.values() if isinstance(x, (list, deque))]
         self.growing: set[int] = set()  # ids of the lists to which the function has appended
         # after check(): the variables that hold values of the program, as they were before, and the ids of the values
@@ -64,25 +74,36 @@ class PythonState:
         """Raise ProgramError if the function has changed something that a program would not change again."""
         recorder.check_numbers()
         now = self.look()  # Not kept: it would keep alive what the function has stored.
-        after = _values_among(now.variables)
         self.placed = [
             (v._replace(value=self._before(v)), id(v.value))
-            for v in after
+            for v in now.variables
             if isinstance(v.value, Slot) and not isinstance(v.place, tuple | None)
         ]
-        self._check_tensors(after, recorder)
+        self._check_tensors(now.variables, recorder)
         self.unchanged = self.around.unchanged(recorder.assigned.keys(), self.growing)
         self.names = {id(v.value): v.name for v in self.unchanged}
-        changed = {v.where: v for v in after if _differs(v.value, self._before(v))}
+        old = recorder.were_assigned()
+        for v in now.variables:
+            if id(v.value) in old and v.value is not self._before(v):
+                raise moved(old[id(v.value)], v.name)
+        candidates = [v for v in now.variables if id(v.place) not in self.growing]
+        changed = {v.where: v for v in candidates if self._differs(v)}
         self.counted = {
             k: (v, v.value - self._before(v))
             for k, v in changed.items()
-            if type(v.value) in (int, float) and type(self._before(v)) is type(v.value)
+            if type(v.value) in (int, float)
+            and type(self._before(v)) is type(v.value)
+            and v.read in OBJECTS
         }
         counts = [k for k, (v, _) in self.counted.items() if now.only_counts(v)]
-        used = [v for k, v in changed.items() if not advances(v.value) and k not in counts]
+        used = [v for k, v in changed.items() if _matters(v.value) and k not in counts]
+        used += [
+            v._replace(name=f"what is in {v.name}")
+            for v in self.around.variables
+            if id(v.value) in self.growing and not now.only_appends(v.name)
+        ]
         self.is_used = bool(used)
-        self.changed = next((v.name for v in used or changed.values()), None)
+        self.changed = next((v.name for v in (*used, *changed.values())), None)
         # The step may have been the first to load numpy.random, whose state comes first.
         if _generators()[-len(self.generators) :] != self.generators:
             raise ProgramError(
@@ -125,15 +146,26 @@ class PythonState:
     def _before(self, v: OutsideVariable) -> Any:
         return self.before.get(v.where, self.before.get(v.name))
 
+    def _differs(self, v: OutsideVariable) -> bool:
+        """Is it another number, text, flag or object than before, or a tensor that was elsewhere before?
+
+        An iterator or random generator always counts as another one.
+        """
+        now, before = v.value, self._before(v)
+        if isinstance(now, VALUES):
+            return now is not before and id(as_stored(now)) in self.tensors
+        if is_value(now):
+            return advances(now) or not is_alike(before, now)
+        return v.place is not None and v.where in self.before and now is not before
+
     def _check_tensors(self, after: Iterable[OutsideVariable], recorder: StepRecorder) -> None:
         kept = {id(as_stored(v.value)) for v in after}
-        for v in _values_among(self.around.variables):
-            tensor = as_stored(v.value)
-            if isinstance(v.value, VALUES) and id(tensor) not in kept and recorder.has_read(tensor):
+        for i, (name, tensor) in self.tensors.items():
+            if i not in kept and recorder.has_read(tensor):
                 raise ProgramError(
-                    f"the step reads {v.name} from outside, and replaces it. The next run would read the same values "
+                    f"the step reads {name} from outside, and replaces it. The next run would read the same values "
                     "again. To fix it, make it an argument and a result of the step, an attribute of a module (but no "
-                    f"tuple), or write  {v.name}.copy_(...)  inside a no_grad block."
+                    f"tuple), or write  {name}.copy_(...)  inside a no_grad block."
                 )
 
     def check_stored(
@@ -159,14 +191,9 @@ def _generators() -> list[object]:
     return [*states, random.getstate()]
 
 
-def _values_among(variables: Iterable[OutsideVariable]) -> list[OutsideVariable]:
-    """The numbers, texts, flags, tensors, iterators and random generators among the variables."""
-    return [v for v in variables if is_value(v.value) and v.read is not length_hint]
-
-
-def _differs(now: object, before: object) -> bool:
-    """Is this another number, text or flag than before? An iterator or random generator always counts as one."""
-    return advances(now) or not (isinstance(now, VALUES) or is_alike(before, now))
+def _matters(x: object) -> bool:
+    """Is it a number, a text, a flag, None or a tensor? (Whether another object matters, its program shows.)"""
+    return is_value(x) and not advances(x)
 
 
 def is_same(program: Program, other: Program) -> bool:

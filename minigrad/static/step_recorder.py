@@ -17,14 +17,14 @@ from minigrad.core.errors import NoGradient, user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import Tensor
+from minigrad.core.memory import Tensor, make
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
-from minigrad.static.slots import Slot
+from minigrad.static.slots import VALUES, Slot
 from minigrad.static.tracing import ProgramRecorder
 
 STEP_NUMBER = "a number of the step"  # the name of an array that is filled before each run
@@ -232,6 +232,24 @@ class StepRecorder(ProgramRecorder):
         self.became(tensor, z.index)
         return z
 
+    def as_result(self, part: object) -> object:
+        """A tensor or array that the step returns; None for anything else, which is the same in each run.
+
+        What was in an attribute of a module that the step assigns is copied: a run may write to its memory.
+        """
+        if not isinstance(part, (*VALUES, np.ndarray)):
+            return None
+        return self.apply(ops.clone, (part,), {}) if id(part) in self.were_assigned() else part
+
+    def were_assigned(self) -> dict[int, str]:
+        """By the ids of the tensors that were in attributes of modules which the step has assigned: their names."""
+        befores = self.assigned.values()
+        return {
+            id(old): name
+            for module, name, old in befores
+            if isinstance(old, make.Tensor) and vars(module).get(name) is not old
+        }
+
     def keep_attributes(self) -> list[tuple[Module, str]]:
         """Record what becomes of the attributes of modules that the step assigned; call this when it has ended.
 
@@ -240,12 +258,15 @@ class StepRecorder(ProgramRecorder):
         self.weights = x.softmax(-1)        was not read: a result of the program; these are returned
         """
         results = []
+        old = self.were_assigned()
         for module, name, before in self.assigned.values():
             value: Any = module.__dict__.get(name)
             made = id(value) in self.made
             value = self.standing.get(id(value), value)
             computed = isinstance(value, Slot) and value.index_ >= 0
             if not computed and not made:
+                if id(value) in old:
+                    raise moved(old[id(value)], name)
                 continue
             if not self.has_read(before):
                 if computed:
@@ -338,6 +359,14 @@ class StepRecorder(ProgramRecorder):
         ):
             g = ops.clone(g)  # the program may write to this memory
         self.shown.append((node, write, g.index))
+
+
+def moved(name: str, to: str) -> ProgramError:
+    """The error for  self.last = self.mean; self.mean = ..."""
+    return ProgramError(
+        f"the step stores what was in {name} in {to}, and something else in its place. Each run would store the same "
+        f"tensor. To fix it, store a copy:  {name}.clone()"
+    )
 
 
 class OldGradient:

@@ -59,7 +59,7 @@ from minigrad.static.guards import Guard, OutsideVariable, contents_of, kind_of
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, parts_in, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState, is_same
-from minigrad.static.slots import VALUES, Slot
+from minigrad.static.slots import Slot
 from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import TracingObserver, as_example, check_function
 
@@ -205,11 +205,6 @@ def needs_grad(*given: object) -> bool:
     return any(isinstance(part, tensor) and part.requires_grad for part in parts_in(given))
 
 
-def as_result(part: object) -> object:
-    """A tensor or array that a step returns; None for anything else, which is the same in each run."""
-    return part if isinstance(part, (*VALUES, ndarray)) else None
-
-
 class Replay:
     """One recorded step: its plan, and what to do before and after each run.
 
@@ -351,7 +346,7 @@ class Replay:
         raise ProgramError(
             f"the step depends on {changed}, which has another value in each call, but all runs of a program use "
             "the same one. To fix it, pass it to the step as an argument, or make it a tensor that the step changes: "
-            "t += 1 inside a no_grad block."
+            "t += 1 inside a no_grad block. Of what a step does to lists, only  losses.append(x)  is repeated."
         )
 
     def _call(
@@ -369,12 +364,13 @@ class Replay:
         inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
         with recorder.watching():
             result = f(*inputs, **keywords)
+        appended = python.take_appended(recorder)
+        self.boxes = [box for box, _ in appended]
+        results, self.form = taken_apart(result, recorder.as_result)
+        parts, self.tails = taken_apart([tail for _, tail in appended], recorder.as_result)
         recorder.show_gradients()
         self.assigned = recorder.keep_attributes()
         recorder.write_replaced()
-        appended = python.take_appended(recorder)
-        self.boxes = [box for box, _ in appended]
-        parts, self.tails = taken_apart([tail for _, tail in appended], as_result)
         python.check(recorder)
         assigned = [getattr(module, name) for module, name in self.assigned]
         self.overwritten = [k for k, slot in enumerate(slots) if slot.memory_.writes]
@@ -387,7 +383,6 @@ class Replay:
                     "the step writes to an argument that shares its memory with another one, or with a tensor from "
                     "outside, which would not see the write. To fix it, pass x.clone(), or make a new tensor."
                 )
-        results, self.form = taken_apart(result, as_result)
         self.is_one = self.form == Ref(0)
         plain = type(result) in (tuple, list) and all(isinstance(part, Ref) for part in self.form)
         self.container: Any = type(result) if plain else None
