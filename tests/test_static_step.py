@@ -1,6 +1,11 @@
 """Whole training steps as programs: compile."""
 
+import copy
+import gc
+import pickle
 import random
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -1376,3 +1381,95 @@ def test_an_index_that_is_out_of_range_in_a_later_run_is_explained():
             ProgramError, match="an index of this run is out of range.*targets to ignore"
         ):
             step(x, minigrad.tensor([0, wrong]))
+
+
+class Trainer:
+    def __init__(self, start):
+        self.w = minigrad.full((2,), start, requires_grad=True)
+        self.adam, self.calls = optim.Adam([self.w], lr=0.1), 0
+
+    def eager_step(self, x):
+        self.adam.zero_grad()
+        loss = ((self.w - x) ** 2).sum()
+        loss.backward()
+        self.adam.step()
+        self.calls += 1
+        return loss
+
+    step = static.compile(eager_step)
+
+
+class DerivedTrainer(Trainer):
+    @static.compile
+    def step(self, x):
+        return super().step(x) * 2
+
+    def eager_step(self, x):
+        return super().eager_step(x) * 2
+
+
+def test_a_compiled_method_has_programs_for_each_object():
+    made = [Trainer(1.0), Trainer(2.0), DerivedTrainer(1.0)]
+    made += [copy.copy(made[0]), copy.deepcopy(made[1])]
+    eager = copy.deepcopy(made)
+    x = minigrad.full((2,), 3.0)
+
+    for _ in range(3):
+        for trainer, other in zip(made, eager, strict=True):
+            assert trainer.step(x).item() == other.eager_step(x).item()
+            assert trainer.calls == other.calls
+    made[0].step(x)
+    copied = [copy.copy(made[0]), copy.deepcopy(made[0]), pickle.loads(pickle.dumps(made[0]))]
+    assert (
+        len({t.step(x).item() for t in copied[1:]}) == 1 and copied[0].step.f.__self__ is copied[0]
+    )
+    alive = weakref.ref(made[2])
+    del made, trainer
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize(
+    "call, changed",
+    [
+        (lambda f, k: f(minigrad.ones(k + 1)), "the shape of x"),
+        (lambda f, k: f(minigrad.ones(2), str(k)), "an object among them"),
+    ],
+)
+def test_programs_for_ever_new_arguments_are_warned_of_and_bounded(call, changed):
+    f = static.compile(lambda x, name="": x * 2)
+
+    with pytest.warns(UserWarning, match=f"recorded <lambda> 9 times, because .*{changed}"):
+        for k in range(40):
+            call(f, k)
+    assert len(f.programs) == 32
+
+
+def test_an_index_out_of_range_leaves_the_count_of_steps_as_it_was():
+    w = minigrad.ones(3, requires_grad=True)
+    adam = optim.Adam([w], lr=0.1)
+
+    @static.compile
+    def step(i):
+        adam.zero_grad()
+        w[i].sum().backward()
+        adam.step()
+
+    for _ in range(2):
+        step(minigrad.tensor([0, 1]))
+    with pytest.raises(ProgramError, match="out of range"):
+        step(minigrad.tensor([0, 7]))
+    assert adam.state[w]["step"] == 2
+
+
+def test_a_recording_that_fails_leaves_no_attributes_behind():
+    net, kept, table = nn.Identity(), SimpleNamespace(), {}
+
+    def f(x):
+        net.h = kept.h = table["h"] = x * 2
+        net.register_buffer("mask", x * 3)
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        static.compile(f)(minigrad.ones(2))
+    assert not hasattr(net, "h") and not net.state_dict() and not vars(kept) and not table

@@ -317,6 +317,14 @@ def test_what_is_stored_can_be_used_outside_and_follows_the_runs():
 def test_a_step_that_stores_nothing_is_recorded_once_and_another_one_twice(capsys):
     kept, model = [], nn.Linear(3, 3)
     adam = optim.Adam(model.parameters())
+    w = minigrad.ones(3, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.1, momentum=0.9)
+
+    def trains_one_parameter(x):
+        print("one")
+        sgd.zero_grad()
+        (w * x).sum().backward()
+        sgd.step()
 
     def forgets(x):
         print("forgets")
@@ -337,11 +345,11 @@ def test_a_step_that_stores_nothing_is_recorded_once_and_another_one_twice(capsy
         kept.append(x * 2)
         return x
 
-    for step in map(static.compile, (forgets, trains, keeps)):
+    for step in map(static.compile, (forgets, trains, trains_one_parameter, keeps)):
         for _ in range(4):
             step(minigrad.ones(3))
 
-    assert capsys.readouterr().out.split() == ["forgets", "trains", "keeps", "keeps"]
+    assert capsys.readouterr().out.split() == ["forgets", "trains", "one", "keeps", "keeps"]
 
 
 def test_lists_and_counts_grow_with_each_call():

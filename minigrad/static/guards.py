@@ -62,6 +62,13 @@ class OutsideVariable(NamedTuple):
         else:
             setattr(self.place, self.key, value)
 
+    def remove(self) -> None:
+        """Delete it."""
+        if self.read is getitem:
+            del self.place[self.key]
+        else:
+            delattr(self.place, self.key)
+
     def is_same(self) -> bool:
         """Is it still the same object, or an equal number or text?"""
         try:

@@ -277,6 +277,8 @@ class NextStep:
         self._count(self.nth)
         with recorder.stopping():
             optimizer._run(plan, grads, self.group)  # type: ignore[arg-type]
+        for part in plan.blocks:
+            del part.g  # It would count as a value that the function stores.
         self.path = self._path()
         self.latest: Any = None
         self.fresh = True

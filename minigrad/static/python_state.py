@@ -137,11 +137,13 @@ class PythonState:
             if len(box) != len(before) or not all(map(is_, box, before)):
                 box.clear()
                 box.extend(before)
-        for v in self.around.variables:
-            with suppress(LookupError, AttributeError, TypeError, ValueError):
-                now = v.read(v.place, v.key)
-                if isinstance(now, Slot) and now is not v.value:
-                    v.write(v.value)
+        for v in self.look().variables:
+            if isinstance(v.value, Slot) and v.value is not self.before.get(v.where):
+                with suppress(AttributeError, TypeError):  # a tuple
+                    if v.where in self.before:
+                        v.write(self.before[v.where])
+                    else:
+                        v.remove()
 
     def _before(self, v: OutsideVariable) -> Any:
         return self.before.get(v.where, self.before.get(v.name))

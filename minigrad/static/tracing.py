@@ -104,6 +104,8 @@ class TracingObserver(modes.Observer):
     def assigned(self, module: Module, name: str) -> None:
         """Note an attribute of a module that the function assigns, and what it was before."""
         known = self.recorder.assigned
+        if (id(module), name) not in known and name not in vars(module):
+            self.recorder.added.append((module, name))
         known.setdefault((id(module), name), (module, name, module.__dict__.get(name)))
 
     def sets_grad(self, node: AccumulateGrad) -> None:
@@ -182,6 +184,7 @@ class ProgramRecorder:
         self.read: dict[int, Tensor] = {}  # tensors that Python code has read, by id
         # (id of a module, name) -> a module, its attribute that the function assigned, and what it was before
         self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
+        self.added: list[tuple[Module, str]] = []  # of these, those that were not there
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.renewed: dict[int, int] = {}  # value of x before x.data = y -> its first value
@@ -602,6 +605,12 @@ class ProgramRecorder:
         for module, name, before in self.assigned.values():
             if isinstance(module.__dict__.get(name), Slot):
                 setattr(module, name, before)
+
+    def remove_attributes(self) -> None:
+        """Remove the attributes that are Slots and were not there before; the recording has failed."""
+        for module, name in self.added:
+            if isinstance(vars(module).get(name), Slot):
+                delattr(module, name)
 
     def stands_for(self, tensor: Any) -> TensorSlot:
         """The Slot for a tensor; made on first use."""

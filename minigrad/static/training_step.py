@@ -44,6 +44,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from itertools import islice
 from operator import attrgetter
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,13 @@ from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState, is_same
 from minigrad.static.slots import Slot
 from minigrad.static.step_recorder import StepRecorder
-from minigrad.static.tracing import TracingObserver, as_example, check_function
+from minigrad.static.tracing import TracingObserver, as_example, check_function, input_names
 
 ndarray, tensor = np.ndarray, make.Tensor
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
 NESTED = {tuple, list, dict, str, type(None)}
 OFTEN = 8  # PyTorch's limit of recompilations, too
+KEPT = 32  # programs of a function; those that were used last
 STALE = object()  # returned by a replay if the step must be recorded again
 _one_at_a_time = threading.RLock()
 
@@ -82,7 +84,7 @@ class Compiled:
         self.f = f
         self.programs: list[Replay] = []
         self._latest: Replay | None = None
-        self.times_stale = 0
+        self.times_recorded = 0
 
     def __call__(self, *inputs: object, **keywords: object) -> Any:
         if isinstance(modes.state.observer, TracingObserver):
@@ -104,31 +106,33 @@ class Compiled:
                 arrays, layout = taken_apart((inputs, keywords), as_input)
         latest = self._latest
         if latest is None or not latest.fits(arrays, layout):
-            latest = self._latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords))
+            latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords))
         result = latest(arrays)
         if result is STALE:
-            self._warn_if_often(latest)
-            self._latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords), latest)
-            result = self._latest(arrays)
+            latest = self._replay_for(arrays, layout, needs_grad(inputs, keywords), latest)
+            result = latest(arrays)
             if result is STALE:
                 raise ProgramError(
-                    f"the step changes {self._latest.guard.changed or 'what it depends on'}, so that its own program "
+                    f"the step changes {latest.guard.changed or 'what it depends on'}, so that its own program "
                     "does not hold in the next run. To fix it, change it outside of the compiled function."
                 )
         return result
 
-    def _warn_if_often(self, stale: "Replay") -> None:
-        """Say once what makes the function be recorded again and again, which takes much longer than a replay."""
-        changed = stale.guard.changed
-        if changed is None:
-            return
-        self.times_stale += 1
-        if self.times_stale == OFTEN:
-            name = getattr(self.f, "__name__", "the function")
-            warn_user(
-                f"static.compile has recorded {name} {OFTEN + 1} times, because {changed} has changed between the "
-                "calls. To fix it, make it an argument of the function."
-            )
+    def __get__(self, x: Any, cls: type | None = None) -> "Compiled":
+        """As a method of a class: the compiled method of the object x, which keeps it."""
+        if x is None or not isinstance(self.f, FunctionType):
+            return self
+        name = f"compiled {self.f.__qualname__}"
+        method = vars(x).get(name)
+        if (
+            method is None or getattr(method.f, "__self__", None) is not x
+        ):  # another one's, in a copy of x
+            method = vars(x)[name] = Compiled(MethodType(self.f, x))
+        return method
+
+    def __reduce__(self) -> tuple[type, tuple[Callable[..., Any]]]:
+        """A copy has no programs: they are those of the tensors that the function uses."""
+        return Compiled, (self.f,)
 
     def _replay_for(
         self,
@@ -139,12 +143,35 @@ class Compiled:
     ) -> "Replay":
         """The replay for these inputs and the current training modes; recorded if there is none."""
         known = next((r for r in self.programs if r.fits(arrays, layout)), None)
-        if known is not None and known is not stale and known.guard.holds():
-            return known
-        earlier = stale if stale is not None and stale.once else None
-        new = Replay(self.f, arrays, layout, inputs_need_grad, earlier)
-        self.programs = [r for r in self.programs if r is not known] + [new]
-        return new
+        others = [r for r in self.programs if r is not known]
+        if known is None or known is stale or not known.guard.holds():
+            if self._latest is not None:
+                self._warn_if_often(self._latest, known, arrays)
+            earlier = stale if stale is not None and stale.once else None
+            known = Replay(self.f, arrays, layout, inputs_need_grad, earlier)
+        self.programs, self._latest = [*others[1 - KEPT :], known], known
+        return known
+
+    def _warn_if_often(self, latest: "Replay", known: "Replay | None", arrays: list[Array]) -> None:
+        """Say once what makes the function be recorded again and again, which takes much longer than a replay."""
+        if known is not None:
+            changed, fix = known.guard.changed, "make it an argument of the function"
+        else:
+            shapes = [tuple(a.shape) for a in arrays]
+            pairs = zip(input_names(self.f, len(arrays)), shapes, latest.shapes, strict=False)
+            names = [f"the shape of {name}" for name, new, old in pairs if new != old]
+            changed = (
+                names[0] if names else "the dtype or kind of an argument, or an object among them,"
+            )
+            fix = "give it few different values, as by padding"
+            self.times_recorded *= latest.runs <= 2
+        self.times_recorded += changed is not None
+        if self.times_recorded == OFTEN:
+            name = getattr(self.f, "__name__", "the function")
+            warn_user(
+                f"static.compile has recorded {name} {OFTEN + 1} times, because {changed} has changed between the "
+                f"calls. To fix it, {fix}."
+            )
 
     @property
     def _plan(self) -> BufferPlan:
@@ -227,7 +254,7 @@ class Replay:
         inputs_need_grad: bool,
         earlier: "Replay | None" = None,
     ) -> None:
-        self.layout, self.earlier, self.has_run = layout, earlier, False
+        self.layout, self.earlier, self.runs = layout, earlier, 0
         self.shapes = [tuple(a.shape) for a in arrays]
         self.dtypes = [a.dtype for a in arrays]
         recorder = StepRecorder()
@@ -268,6 +295,7 @@ class Replay:
             return self._call(f, recorder, arrays, python)
         except BaseException:
             python.restore()
+            recorder.remove_attributes()
             recorder.leaves |= {i: node for i, (node, _) in recorder.cleared.items()}
             recorder.begun |= {i: grad for i, (_, grad) in recorder.cleared.items()}
             raise
@@ -403,16 +431,16 @@ class Replay:
 
     def __call__(self, arrays: list[Array]) -> Any:
         """Run the step; or return STALE if it must be recorded again."""
-        if (self.once and self.has_run) or not self.guard.holds():
+        if (self.once and self.runs) or not self.guard.holds():
             return STALE
         plan = self.plan
         if not plan.rebind():
-            return STALE
+            return self._became_stale("the memory of a tensor from outside")
         for look in self.looks:
             if not look():
-                return STALE
-        if self.commits:
-            self.commits = [commit for commit in self.commits if commit()]
+                return self._became_stale(
+                    "the state of an optimizer, or whether a parameter has a .grad,"
+                )
         try:
             results = plan.function(*arrays)
         except IndexError as error:
@@ -421,18 +449,24 @@ class Replay:
                 "so is whether cross_entropy has targets to ignore. To fix it, correct the index, or make the first "
                 "call with a batch in which a target is ignored."
             ) from None
+        if self.commits:
+            self.commits = [commit for commit in self.commits if commit()]
         for counter in self.written:
             counter.count += 1
         wrap = make.wrap
         tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[: self.count]]
         if self.leaves_more:
             self._store(arrays, results)
-        self.has_run = True
+        self.runs += 1
         if self.is_one:
             return tensors[0]
         if self.container is not None:
             return self.container(tensors)
         return resolved(self.form, tensors.__getitem__)
+
+    def _became_stale(self, changed: str) -> object:
+        self.guard.changed = changed
+        return STALE
 
     def _store(self, arrays: list[Array], results: Sequence[Any]) -> None:
         """Store what the step leaves in its arguments, in modules, in .grad, and in other objects."""
@@ -464,7 +498,7 @@ class Replay:
             act()
         for node in self.emptied:
             node.grad = None
-        for v, n in self.counted.values() if self.has_run else ():
+        for v, n in self.counted.values() if self.runs else ():
             v.write(v.read(v.place, v.key) + n)
 
 
@@ -475,8 +509,9 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
               It may call backward() and step optimizers; see the top of this module
     returns   a function with the same arguments; .source() is the source it runs, .program the program
 
-    Shapes and dtypes may differ between calls: there is one program for each combination. When a number or an
-    object that the function reads outside of itself has changed, it is recorded again. The buffers of a program
+    Shapes and dtypes may differ between calls: there is one program for each combination, of which the last 32 are
+    kept. When a number or an object that the function reads outside of itself has changed, it is recorded again. A
+    method of a class has programs for each object. The buffers of a program
     are shared by its runs, so threads that train at the same time must each compile the function. Gradients are added
     to .grad, as in an eager step. But those that the step clears first, and an optimizer of the step takes, are
     not stored there: .grad is None. The results have no history.
