@@ -1,6 +1,8 @@
 """Hooks: what they see, what they may change, and in which order they are called."""
 
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -156,3 +158,23 @@ def test_hooks_of_a_base_that_was_written_to_pass_its_gradient_on(x):
     y.sum().backward()
 
     assert seen == [([0.0, 1.0], [1.0, 1.0])] and x.grad.tolist() == [0.0, 1.0]
+
+
+def test_a_leaf_that_requires_a_gradient_again_has_its_hooks_and_its_older_graphs():
+    x, seen = minigrad.ones(2, requires_grad=True), []
+    x.register_hook(lambda g: g * 10)
+    x.register_post_accumulate_grad_hook(lambda x: seen.append(x.grad.tolist()))
+    node, y = (x * 2).grad_fn.next_functions[0][0], (x * 2).sum()
+
+    x.requires_grad_(False)
+    y.backward(retain_graph=True)
+    assert x.grad is None
+    copied, pickled = copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+    x.requires_grad_(True)
+    y.backward()
+    for z in (x, copied, pickled):
+        (z.requires_grad_() * 3).sum().backward()
+
+    assert seen == [[20.0, 20.0], [50.0, 50.0]]
+    assert copied.grad.tolist() == pickled.grad.tolist() == [3.0, 3.0]
+    assert (x * 2).grad_fn.next_functions[0][0] is node

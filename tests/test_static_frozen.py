@@ -675,6 +675,27 @@ def test_a_hook_that_a_parameter_gets_later_is_noticed():
     assert net.weight.grad.item() == 2.0
 
 
+def test_a_network_that_is_frozen_between_its_steps_is_recorded_once(capsys):
+    nets = nn.Linear(3, 3), nn.Linear(3, 1)
+    sgds = [optim.SGD(net.parameters(), lr=0.1) for net in nets]
+
+    def step(net, sgd, x):
+        print("recorded")
+        sgd.zero_grad()
+        net(x).mean().backward()
+        sgd.step()
+
+    steps = [
+        static.compile(lambda x: step(nn.Sequential(*nets), sgds[0], x)),
+        static.compile(lambda x: step(nets[1], sgds[1], x)),
+    ]
+    for k in range(8):
+        nets[1].requires_grad_(k % 2 == 1)
+        steps[k % 2](minigrad.ones(2, 3))
+
+    assert capsys.readouterr().out.split() == ["recorded"] * 2
+
+
 def test_an_optimizer_that_forgets_its_state_begins_anew():
     def losses(compiled):
         w = minigrad.ones(3, requires_grad=True)

@@ -9,7 +9,7 @@ import threading
 import weakref
 from itertools import count
 from sys import getrefcount
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -70,6 +70,15 @@ class AccumulateGrad(Hookable):
         """Empty: adding a gradient needs no saved values."""
         return {}
 
+    def thawed(self, leaf: Tensor) -> Self:
+        """This node, for the leaf that requires a gradient again: with its hooks, and for the older graphs."""
+        self._array, self._counter, self.plan = leaf.array, leaf.counter, self.plan.before
+        return self
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """None: a copy of a leaf gets a node of its own."""
+        return type(None), ()
+
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
 
@@ -115,7 +124,13 @@ class Accumulation:
 
 
 class NoAccumulation(Accumulation):
-    """The plan of a leaf that no longer requires a gradient: gradients from older graphs are dropped."""
+    """The plan of a leaf that no longer requires a gradient: gradients from older graphs are dropped.
+
+    before   its plan when it did
+    """
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
         """Drop the gradient."""
@@ -125,7 +140,6 @@ class NoAccumulation(Accumulation):
 
 
 ACCUMULATE = Accumulation()
-NO_ACCUMULATION = NoAccumulation()
 
 
 def is_whole(g: Any) -> bool:

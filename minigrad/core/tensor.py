@@ -30,7 +30,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError, warn_user
 from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
-from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
+from minigrad.core.leaf import AccumulateGrad, NoAccumulation
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new, with_tangents
 from minigrad.core.naming import TopLevel, one_for_users
 from minigrad.core.node import Node, shown
@@ -316,7 +316,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
                 f"{self.array.dtype}. To fix it, write the data as floats, like 1.0, or use x.float()."
             )
         dtypes.check_not_complex("this leaf", self.array.dtype)
-        self.node = AccumulateGrad(self)
+        node = self.__dict__.pop("_frozen", None)
+        self.node = AccumulateGrad(self) if node is None else node.thawed(self)
         self.node.grad = self._kept_grad
         return self
 
@@ -487,7 +488,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods, metaclass=TensorType):
         """Drop the history. A leaf keeps its `.grad`, but ignores new gradients from existing graphs."""
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
-            self.node.plan = NO_ACCUMULATION
+            self.node.plan = NoAccumulation(self.node.plan)
+            self.__dict__["_frozen"] = self.node  # with its hooks, if it requires a gradient again
         self.node = None
 
     # ------------------------------------------------------------------ the values
