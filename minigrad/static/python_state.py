@@ -51,7 +51,7 @@ class PythonState:
     """
 
     def __init__(self, f: Callable[..., object], arguments: Sequence[object] = ()) -> None:
-        self.look = functools.partial(Surroundings, f, arguments)
+        self.f, self.look = f, functools.partial(Surroundings, f, arguments)
         self.around = self.look()
         found = self.around.variables
         # By name, too, for what is in an object that the function replaces.

@@ -104,9 +104,7 @@ class TracingObserver(modes.Observer):
     def assigned(self, module: Module, name: str) -> None:
         """Note an attribute of a module that the function assigns, and what it was before."""
         known = self.recorder.assigned
-        if (id(module), name) not in known and name not in vars(module):
-            self.recorder.added.append((module, name))
-        known.setdefault((id(module), name), (module, name, module.__dict__.get(name)))
+        known.setdefault((id(module), name), (module, name, vars(module).get(name, ABSENT)))
 
     def sets_grad(self, node: AccumulateGrad) -> None:
         """Note that the function clears or sets the .grad of a leaf."""
@@ -184,7 +182,6 @@ class ProgramRecorder:
         self.read: dict[int, Tensor] = {}  # tensors that Python code has read, by id
         # (id of a module, name) -> a module, its attribute that the function assigned, and what it was before
         self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
-        self.added: list[tuple[Module, str]] = []  # of these, those that were not there
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.renewed: dict[int, int] = {}  # value of x before x.data = y -> its first value
@@ -600,17 +597,17 @@ class ProgramRecorder:
         """Set a tensor from outside to z, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, z)
 
-    def restore_attributes(self) -> None:
-        """Give back what they were before to the attributes that are Slots; a program has no values yet."""
-        for module, name, before in self.assigned.values():
-            if isinstance(module.__dict__.get(name), Slot):
-                setattr(module, name, before)
+    def restore_attributes(self, removes: bool = True) -> None:
+        """Give back what they were before to the attributes that are Slots; a program has no values yet.
 
-    def remove_attributes(self) -> None:
-        """Remove the attributes that are Slots and were not there before; the recording has failed."""
-        for module, name in self.added:
+        removes   remove those that were not there; otherwise, they are None until a run stores a value
+        """
+        for module, name, before in self.assigned.values():
             if isinstance(vars(module).get(name), Slot):
-                delattr(module, name)
+                if before is ABSENT and removes:
+                    delattr(module, name)
+                else:
+                    setattr(module, name, None if before is ABSENT else before)
 
     def stands_for(self, tensor: Any) -> TensorSlot:
         """The Slot for a tensor; made on first use."""
@@ -707,6 +704,7 @@ class ProgramRecorder:
         )  # fmt: skip
 
 
+ABSENT = object()  # an attribute that is not there
 READ = "numbers that Python code read from tensors, as in w.item(), are those of the recording."
 SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
 

@@ -94,14 +94,7 @@ class Compiled:
             arrays, layout = taken_apart((inputs, keywords), as_input)
         else:
             try:
-                arrays = [
-                    x
-                    if x.__class__ is ndarray
-                    else x.array
-                    if isinstance(x, tensor)
-                    else as_example(x)
-                    for x in inputs
-                ]
+                arrays = [x if x.__class__ is ndarray else as_example(x) for x in inputs]
             except (TypeError, ValueError, RuntimeError):
                 arrays, layout = taken_apart((inputs, keywords), as_input)
         latest = self._latest
@@ -261,7 +254,7 @@ class Replay:
         recorder.inputs_need_grad = inputs_need_grad
         with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             python = PythonState(f, [part for part in parts_in(layout) if _is_fixed(part)])
-            outputs = self._record(recorder, f, arrays, python)
+            outputs = self._record(recorder, python, arrays)
             if not (recorder.instructions or recorder.after):
                 raise ProgramError("nothing was recorded: the function applied no op to tensors.")
             self._plan(recorder, python, outputs)
@@ -271,37 +264,26 @@ class Replay:
         self.guard = Guard([*python.unchanged, *self.read, *self._kept(recorder, python)])
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
-        self.leaves_more = any(
-            (
-                self.plan.program.outputs[self.count :],
-                self.emptied,
-                self.after,
-                self.counted,
-                self.boxes,
-            )
-        )
+        more = (self.plan.program.outputs[self.count :], self.emptied, self.after)
+        self.leaves_more = any((*more, self.counted, self.boxes))
 
     def _record(
-        self,
-        recorder: StepRecorder,
-        f: Callable[..., Any],
-        arrays: list[Array],
-        python: PythonState,
+        self, recorder: StepRecorder, python: PythonState, arrays: list[Array]
     ) -> list[int]:
         """Call the function, and then take back what it has left in optimizers, attributes and .grad."""
         before = replacement.step
         replacement.step = functools.partial(record_optimizer_step, recorder)
         try:
-            return self._call(f, recorder, arrays, python)
+            return self._call(recorder, python, arrays)
         except BaseException:
             python.restore()
-            recorder.remove_attributes()
+            recorder.restore_attributes()
             recorder.leaves |= {i: node for i, (node, _) in recorder.cleared.items()}
             recorder.begun |= {i: grad for i, (_, grad) in recorder.cleared.items()}
             raise
         finally:
             replacement.step = before
-            recorder.restore_attributes()
+            recorder.restore_attributes(removes=False)
             recorder.taken.clear()
             for i, node in recorder.leaves.items():
                 node.grad = recorder.begun[i]
@@ -335,12 +317,11 @@ class Replay:
         """What a run may change, but not in kind; tensors that it may only write to; and who needs a gradient."""
         renewed = {(id(module), name) for module, name in self.assigned}
         kinds = [(v.place, v.key) for v in self.renewed]
-        for key, (module, name, before) in recorder.assigned.items():
-            now = before if key in renewed else vars(module).get(name)
-            if now is None or (key in renewed and isinstance(now, tensor)):
-                if key not in renewed or python.around.loads(name):
-                    kinds.append((module, name))
-            elif isinstance(now, tensor):
+        for key, (module, name, _) in recorder.assigned.items():
+            now = vars(module).get(name)
+            if python.around.loads(name) if key in renewed else now is None:
+                kinds.append((module, name))
+            elif key not in renewed and isinstance(now, tensor):
                 yield OutsideVariable(f"{type(module).__name__}.{name}", now, module, name, getattr)
         for x, name in kinds:
             kind = kind_of(x, name)
@@ -354,44 +335,34 @@ class Replay:
 
         The second call may still differ from the first: then the third one decides.
         """
-        changed = python.changed
-        if self.earlier is not None and self.tails != self.earlier.tails:
-            changed = changed or "a number that it appends to a list"
-        if self.earlier is None:
+        changed, earlier = python.changed, self.earlier
+        if earlier is None:
             return stored or changed is not None
-        before = self.earlier.counted
-        adds_again = all(before.get(k, v)[1] == v[1] for k, v in python.counted.items())
-        same = (
-            adds_again
-            and self.tails == self.earlier.tails
-            and is_same(self.plan.program, self.earlier.plan.program)
-        )
-        same = same and not python.is_used
-        if changed is None or same:
+        if self.tails != earlier.tails:
+            changed = changed or "a number that it appends to a list"
+        elif (
+            not python.is_used
+            and all(earlier.counted.get(k, v)[1] == v[1] for k, v in python.counted.items())
+            and is_same(self.plan.program, earlier.plan.program)
+        ):
             return False
-        if self.earlier.earlier is None:
-            return True
+        if changed is None or earlier.earlier is None:
+            return changed is not None
         raise ProgramError(
             f"the step depends on {changed}, which has another value in each call, but all runs of a program use "
             "the same one. To fix it, pass it to the step as an argument, or make it a tensor that the step changes: "
             "t += 1 inside a no_grad block. Of what a step does to lists, only  losses.append(x)  is repeated."
         )
 
-    def _call(
-        self,
-        f: Callable[..., Any],
-        recorder: StepRecorder,
-        arrays: list[Array],
-        python: PythonState,
-    ) -> list[int]:
+    def _call(self, recorder: StepRecorder, python: PythonState, arrays: list[Array]) -> list[int]:
         """Call the function. Returns the numbers of what each run returns.
 
         These are the results, then the inputs that it overwrites, the attributes of modules, and the gradients.
         """
-        slots = recorder.inputs_of(f, arrays)
+        slots = recorder.inputs_of(python.f, arrays)
         inputs, keywords = resolved(self.layout, slots.__getitem__) or (slots, {})
         with recorder.watching():
-            result = f(*inputs, **keywords)
+            result = python.f(*inputs, **keywords)
         appended = python.take_appended(recorder)
         self.boxes = [box for box, _ in appended]
         results, self.form = taken_apart(result, recorder.as_result)
