@@ -82,6 +82,11 @@ class PythonState:
         self._check_tensors(now.variables, recorder)
         self.unchanged = self.around.unchanged(recorder.assigned.keys(), self.growing)
         self.names = {id(v.value): v.name for v in self.unchanged}
+        for replaced in recorder.replaces:
+            if (
+                id(replaced.old) in self.names
+            ):  # another variable holds it: the next run reads two tensors
+                replaced.array = None
         old = recorder.were_assigned()
         for v in now.variables:
             if id(v.value) in old and v.value is not self._before(v):

@@ -17,7 +17,7 @@ from minigrad.core.errors import NoGradient, user_names
 from minigrad.core.hooks import Hooked
 from minigrad.core.inplace import refuse
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import Counter, Tensor, make
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
@@ -47,6 +47,9 @@ class StepRecorder(ProgramRecorder):
         self.before: list[Any] = []
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
+        self.replaces: list[
+            OldValue
+        ] = []  # of attributes of modules that the step reads and replaces
         self.leaves: dict[int, AccumulateGrad] = {}
         self.taken: dict[int, Any] = {}
         self.stale: set[int] = set()  # values whose memory has been overwritten
@@ -134,7 +137,7 @@ class StepRecorder(ProgramRecorder):
         if id(node) in self.fresh or self.has_read(old):
             node.grad = Slot(self, self.number(old))
         else:
-            self.before.append(OldGradient(node, old, old.array.copy()))
+            self.before.append(OldValue(node, "grad", old, old.array.copy()))
             node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
 
     def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
@@ -154,7 +157,7 @@ class StepRecorder(ProgramRecorder):
 
     def check_numbers(self) -> None:
         """Raise ProgramError if Python code has read a tensor that the step changes."""
-        written = {id(t) for t in self.written}
+        written = {id(t) for t in (*self.written, *(r.old for r in self.replaces))}
         for tensor in self.read.values():
             if id(self.whole_of(tensor)) in written:
                 name = user_names([tensor.array])[0] or f"a tensor of shape {tuple(tensor.shape)}"
@@ -253,32 +256,37 @@ class StepRecorder(ProgramRecorder):
     def keep_attributes(self) -> list[tuple[Module, str]]:
         """Record what becomes of the attributes of modules that the step assigned; call this when it has ended.
 
-        self.mean = 0.9 * self.mean + ...   is written to the memory of the tensor that it replaces
-                                            in the end, so that the next run reads it there
-        self.weights = x.softmax(-1)        was not read: a result of the program; these are returned
+        self.mean = 0.9 * self.mean + ...   was read: each run reads what the attribute holds then
+        self.weights = x.softmax(-1)        was not read
+
+        Both are results of the program; these are returned.
         """
-        results = []
-        old = self.were_assigned()
+        results, old = [], self.were_assigned()
         for module, name, before in self.assigned.values():
-            value: Any = module.__dict__.get(name)
-            made = id(value) in self.made
+            value = vars(module).get(name)
+            if id(value) in old or (id(value) in self.made and self.has_read(before)):
+                with self.stopping():
+                    vars(module)[name] = self.apply(ops.clone, (value,), {})
+        for module, name, before in self.assigned.values():
+            value = vars(module).get(name)
             value = self.standing.get(id(value), value)
-            computed = isinstance(value, Slot) and value.index_ >= 0
-            if not computed and not made:
-                if id(value) in old:
-                    raise moved(old[id(value)], name)
+            if not isinstance(value, Slot) or value.index_ < 0:
                 continue
+            results.append((module, name))
             if not self.has_read(before):
-                if computed:
-                    results.append((module, name))
-            elif before.shape != value.shape or before.dtype != value.dtype:
+                continue
+            if before.shape != value.shape or before.dtype != value.dtype:
                 raise ProgramError(
                     f"the step gives {type(module).__name__}.{name}, which it reads, another shape or dtype: "
                     f"{tuple(value.shape)} {value.dtype} after {tuple(before.shape)} {before.dtype}. The next run "
                     "could not read it. To fix it, do this outside of the compiled function."
                 )
-            else:
-                self.over(before, ops.clone, value)
+            first, array = self.first_of(before), None
+            if first is not None:  # and no other attribute held the same tensor
+                array = before.array.copy("K")
+                self.captured[first] = make.tensor(array, Counter(), None)
+            self.before.append(OldValue(module, name, before, array))
+            self.replaces.append(self.before[-1])
         return results
 
     def replace_outside(self, tensor: Tensor, value: Any) -> None:
@@ -328,7 +336,7 @@ class StepRecorder(ProgramRecorder):
         used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
         for i, (node, old) in self.asked.items():
             if i not in self.leaves:
-                self.before.append(OldGradient(node, old))
+                self.before.append(OldValue(node, "grad", old))
         for i, (node, old) in self.cleared.items():
             if i not in self.leaves:  # no backward pass of the step reaches it
                 self.leaves[i], self.begun[i], self.sums[i] = node, old, -1
@@ -343,7 +351,7 @@ class StepRecorder(ProgramRecorder):
             is_sum = isinstance(g, SlotRows) or (g is not None and g.index == self.sums[i])
             adds = old is None and is_sum and i not in self.asked and self.sums[i] not in used
             if not (is_fresh or adds or (old is not None and not self.has_read(old))):
-                self.before.append(OldGradient(node, old))
+                self.before.append(OldValue(node, "grad", old))
             if g is not None and not (is_fresh and g is self.taken.get(i)):
                 self._show(node, None if is_fresh else operator.iadd if adds else np.copyto)
 
@@ -369,21 +377,23 @@ def moved(name: str, to: str) -> ProgramError:
     )
 
 
-class OldGradient:
-    """Before each run, checks that .grad holds what it did when the step was recorded: nothing, or this tensor.
+class OldValue:
+    """Before each run, checks that an attribute (a leaf's .grad) holds what it did when the step was recorded.
 
-    array   if given, .grad may also hold another tensor: its values are copied to here, where the program reads them
+    array   if given, it may also hold another tensor: its values are copied to here, where the program reads them
     """
 
     def __init__(
-        self, node: AccumulateGrad, old: Tensor | None, array: Array | None = None
+        self, place: object, name: str, old: Tensor | None, array: Array | None = None
     ) -> None:
-        self.node, self.old, self.array = node, old, array
+        self.place, self.name, self.old, self.array = place, name, old, array
 
     def look(self) -> bool:
-        """Is the program valid for what is in .grad now?"""
-        now = self.node.grad
-        if self.array is None or now is None:
+        """Is the program valid for what is there now?"""
+        now = getattr(self.place, self.name, None)
+        if self.array is None or not isinstance(now, make.Tensor):
             return now is self.old
+        if now.shape != self.array.shape or now.dtype != self.array.dtype:
+            return False
         self.array[...] = now.array
         return True

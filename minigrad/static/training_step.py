@@ -16,9 +16,8 @@ that the model uses are captured; `loss.backward()` records the backward pass (d
 and `optimizer.step()` records the optimizer's formulas, which overwrite the parameters.
 The result is one plan: forward, gradient and update in preallocated memory.
 
-Writes to tensors from outside are part of the program too, also through p.data and p.detach(), and so
-are the attributes that modules assign: `self.mean = 0.9 * self.mean + ...` is written to the memory of
-the old tensor, where the next run reads it.
+Writes to tensors from outside are part of the program too, also through p.data and p.detach(). The attributes that
+modules assign, `self.mean = 0.9 * self.mean + ...`, are read before each run, and are a new tensor after it.
 
 What the step stores elsewhere (an attribute of another object) follows the runs as well; each run appends to
 lists (`losses.append(loss)`), adds to numbers that it only counts with (`calls += 1`), and to .grad. A step that
