@@ -37,7 +37,7 @@ from minigrad.static.guards import (
 )
 from minigrad.static.ir import Program, ProgramError, parts_in
 from minigrad.static.slots import VALUES, Slot, as_stored
-from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder, moved
+from minigrad.static.step_recorder import STEP_NUMBER, StepRecorder
 
 
 class PythonState:
@@ -87,10 +87,7 @@ class PythonState:
                 id(replaced.old) in self.names
             ):  # another variable holds it: the next run reads two tensors
                 replaced.array = None
-        old = recorder.were_assigned()
-        for v in now.variables:
-            if id(v.value) in old and v.value is not self._before(v):
-                raise moved(old[id(v.value)], v.name)
+        self.outside = {*self.tensors, *recorder.were_assigned()}
         candidates = [v for v in now.variables if id(v.place) not in self.growing]
         changed = {v.where: v for v in candidates if self._differs(v)}
         self.counted = {
@@ -160,7 +157,7 @@ class PythonState:
         """
         now, before = v.value, self._before(v)
         if isinstance(now, VALUES):
-            return now is not before and id(as_stored(now)) in self.tensors
+            return now is not before and id(as_stored(now)) in self.outside
         if is_value(now):
             return advances(now) or not is_alike(before, now)
         return v.place is not None and v.where in self.before and now is not before

@@ -238,20 +238,17 @@ class StepRecorder(ProgramRecorder):
     def as_result(self, part: object) -> object:
         """A tensor or array that the step returns; None for anything else, which is the same in each run.
 
-        What was in an attribute of a module that the step assigns is copied: a run may write to its memory.
+        What was in an attribute of a module that the step assigns is copied: the next run finds another tensor there.
         """
         if not isinstance(part, (*VALUES, np.ndarray)):
             return None
         return self.apply(ops.clone, (part,), {}) if id(part) in self.were_assigned() else part
 
-    def were_assigned(self) -> dict[int, str]:
-        """By the ids of the tensors that were in attributes of modules which the step has assigned: their names."""
+    def were_assigned(self) -> set[int]:
+        """The ids of the tensors that were in attributes of modules which the step has assigned."""
         befores = self.assigned.values()
-        return {
-            id(old): name
-            for module, name, old in befores
-            if isinstance(old, make.Tensor) and vars(module).get(name) is not old
-        }
+        held = [old for module, name, old in befores if vars(module).get(name) is not old]
+        return {id(old) for old in held if isinstance(old, make.Tensor)}
 
     def keep_attributes(self) -> list[tuple[Module, str]]:
         """Record what becomes of the attributes of modules that the step assigned; call this when it has ended.
@@ -367,14 +364,6 @@ class StepRecorder(ProgramRecorder):
         ):
             g = ops.clone(g)  # the program may write to this memory
         self.shown.append((node, write, g.index))
-
-
-def moved(name: str, to: str) -> ProgramError:
-    """The error for  self.last = self.mean; self.mean = ..."""
-    return ProgramError(
-        f"the step stores what was in {name} in {to}, and something else in its place. Each run would store the same "
-        f"tensor. To fix it, store a copy:  {name}.clone()"
-    )
 
 
 class OldValue:
