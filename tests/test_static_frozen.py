@@ -791,6 +791,20 @@ def test_what_a_trainer_logs_and_a_layer_only_stores_is_not_noticed(capsys):
     assert capsys.readouterr().out.split()[1::2] == ["2", "3", "2"]
 
 
+def test_what_a_hook_of_a_tensor_reads_and_a_second_hook_are_noticed():
+    w, s = minigrad.ones(1, requires_grad=True), Settings()
+    w.register_hook(lambda g: g * s.beta)
+    step = static.compile(lambda x: (w * x).sum().backward())
+    found = []
+
+    for change in (lambda: setattr(s, "beta", 3.0), lambda: w.register_hook(lambda g: g + 1), int):
+        w.grad = None
+        step(T([2.0]))
+        found.append(w.grad.item())
+        change()
+    assert found == [1.0, 6.0, 7.0]
+
+
 def test_variables_of_one_name_in_two_functions_are_told_apart():
     (f, change_f), (g, change_g) = of_closure(0.5), of_closure(1.0)
     step = static.compile(lambda x: f(x) + g(x))

@@ -191,6 +191,8 @@ class Surroundings:
                     self.names |= _names_in(_lines_of(x.__code__))
                 todo += _parts_of(name, x)
                 methods += _methods_of(x)
+            elif isinstance(x, Tensor):
+                todo += _called_hooks(name, x)
             if not todo:
                 called = self.names | UNNAMED
                 new = [m for m in methods if id(m) not in known and m.__name__ in called]
@@ -256,11 +258,10 @@ class Surroundings:
             elif isinstance(v.value, Optimizer):
                 same += _state_of_optimizer(v.name, v.value, "param_groups" in self.names)
         for v in [v for v in same if isinstance(v.value, Tensor)]:
-            node = v.value.node
+            node, hook = v.value.node, f"a hook of {v.name}"
             if node is not None:
-                same.append(
-                    OutsideVariable(f"a hook of {v.name}", node.plan, node, "plan", getattr)
-                )
+                same.append(OutsideVariable(hook, node.plan, node, "plan", getattr))
+                same += [_length(hook, hooks) for hooks in _hooks_of(v.value)]
             elif v.value._kept_grad is not None:  # of a parameter that was frozen later
                 kept = v.value._kept_grad
                 same.append(OutsideVariable(f"{v.name}.grad", kept, v.value, "_kept_grad", getattr))
@@ -380,8 +381,7 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, Module):
         parts = [v for v in parts if _is_setting(v)]
         parts += [OutsideVariable(f"{name}.{k}", m, own, k) for k, m in x._modules.items()]
-        hooks = [hook for d in _hooks_of(x) for hook in d.values()]
-        parts += [OutsideVariable(f"hooks of {name}", hook) for hook in hooks]
+        parts += _called_hooks(name, x)
     of_classes: dict[str, object] = {}
     for c in reversed(_classes_of(x)):  # a class overrides its bases
         of_classes |= {} if _is_ours(c) else _data_in(c)
@@ -482,12 +482,18 @@ def _state_of_module(
     yield _length(f"the number of parameters, buffers and layers of {name}", kinds)
 
 
-def _hooks_of(x: Module) -> list[dict[int, Any]]:
-    """The hooks of a module and of its parameters, by kind."""
-    plans = [p.node.plan for p in x._parameters.values() if p is not None and p.node is not None]
-    hooked = [h for h in plans if isinstance(h, Hooked)]
-    of_parameters = [d for h in hooked for d in (h.on_result, h.before, h.after, h.finally_)]
-    return [*(x._call_hooks or {}).values(), *of_parameters]
+def _called_hooks(name: str, x: Module | Tensor) -> list[OutsideVariable]:
+    hooks = [hook for d in _hooks_of(x) for hook in d.values()]
+    return [OutsideVariable(f"a hook of {name}", hook) for hook in hooks]
+
+
+def _hooks_of(x: Module | Tensor) -> list[dict[int, Any]]:
+    """The hooks of a tensor, or of a module and of its parameters, by kind."""
+    if isinstance(x, Module):
+        parameters = [p for p in x._parameters.values() if p is not None]
+        return [*(x._call_hooks or {}).values(), *(d for p in parameters for d in _hooks_of(p))]
+    h = getattr(getattr(x, "node", None), "plan", None)
+    return [h.on_result, h.before, h.after, h.finally_] if isinstance(h, Hooked) else []
 
 
 def _state_of_optimizer(name: str, x: Optimizer, with_settings: bool) -> Iterator[OutsideVariable]:
