@@ -39,7 +39,7 @@ class OutsideVariable(NamedTuple):
 
     name    the source that reads it, or what it is
     read    getitem for a global or an entry, getattr for an attribute or the cell of a closure; or what is
-            compared of it: length_hint, contents_of, kind_of
+            compared of it: length_hint, contents_of, sort_of
     entry   is it a part of a list, tuple or dict, or the number of parts?
     """
 
@@ -104,10 +104,10 @@ class Guard:
         by_read: dict[Any, list[OutsideVariable]] = {}
         for v in variables:
             by_read.setdefault(v.read, []).append(v)
-        self.groups = [
-            (found, is_ if read in OBJECTS else eq, read, *_columns(found))
-            for read, found in by_read.items()
-        ]
+        self.groups: list[Any] = []
+        for read, found in by_read.items():
+            columns = zip(*[(v.place, v.key, v.value) for v in found], strict=True)
+            self.groups.append((found, is_ if read in OBJECTS else eq, read, *columns))
 
     def holds(self) -> bool:
         """Are they the same objects as during recording, or equal numbers or texts? (It takes 50 ns for each.)"""
@@ -133,10 +133,6 @@ PLAIN = (int, float, complex, str, bytes, frozenset, np.generic, type(None))
 CONTAINERS = (Mapping, list, tuple, deque)
 
 
-def _columns(found: list[OutsideVariable]) -> tuple[list[Any], list[Any], list[Any]]:
-    return [v.place for v in found], [v.key for v in found], [v.value for v in found]
-
-
 def contents_of(x: Any, _: object = None) -> bytes | frozenset[object]:
     """The entries of a tensor, an array or a set, to compare them.
 
@@ -148,10 +144,10 @@ def contents_of(x: Any, _: object = None) -> bytes | frozenset[object]:
     return frozenset(x)
 
 
-def kind_of(x: Any, name: str) -> object:
+def sort_of(x: Any, name: str) -> object:
     """The shape and dtype of a tensor in an attribute, or the type of something else.
 
-    >>> kind_of(minigrad.nn.Linear(3, 2), "bias")
+    >>> sort_of(minigrad.nn.Linear(3, 2), "bias")
     (minigrad.Size([2]), minigrad.float32)
     """
     value = getattr(x, name, None)

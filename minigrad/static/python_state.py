@@ -82,11 +82,11 @@ class PythonState:
         self._check_tensors(now.variables, recorder)
         self.unchanged = self.around.unchanged(recorder.assigned.keys(), self.growing)
         self.names = {id(v.value): v.name for v in self.unchanged}
-        for replaced in recorder.replaces:
+        for x in recorder.replaces:
             if (
-                id(replaced.old) in self.names
-            ):  # another variable holds it: the next run reads two tensors
-                replaced.array = None
+                id(x.old) in self.names
+            ):  # Another variable holds it, too: the next run reads two tensors.
+                x.array = None
         self.outside = {*self.tensors, *recorder.were_assigned()}
         candidates = [v for v in now.variables if id(v.place) not in self.growing]
         changed = {v.where: v for v in candidates if self._differs(v)}

@@ -55,7 +55,7 @@ from minigrad.core.shapes import Array
 from minigrad.optim.optimizer import Optimizer, replacement
 from minigrad.random.generator import Generator
 from minigrad.static.codegen import BufferPlan
-from minigrad.static.guards import Guard, OutsideVariable, contents_of, kind_of
+from minigrad.static.guards import Guard, OutsideVariable, contents_of, sort_of
 from minigrad.static.ir import Program, ProgramError, Ref, mapped, parts_in, resolved
 from minigrad.static.optimizer_steps import NextStep, record_optimizer_step
 from minigrad.static.python_state import PythonState, is_same
@@ -323,8 +323,8 @@ class Replay:
             elif key not in renewed and isinstance(now, tensor):
                 yield OutsideVariable(f"{type(module).__name__}.{name}", now, module, name, getattr)
         for x, name in kinds:
-            kind = kind_of(x, name)
-            yield OutsideVariable(f"{type(x).__name__}.{name}", kind, x, name, kind_of)
+            kind = sort_of(x, name)
+            yield OutsideVariable(f"{type(x).__name__}.{name}", kind, x, name, sort_of)
         for t in self.plan.tensors:
             name = f"whether {python.name_of(t)} requires a gradient"
             yield OutsideVariable(name, t.node, t, "node", getattr)
