@@ -1473,3 +1473,19 @@ def test_a_recording_that_fails_leaves_no_attributes_behind():
     with pytest.raises(ValueError, match="stop"):
         static.compile(f)(minigrad.ones(2))
     assert not hasattr(net, "h") and not net.state_dict() and not vars(kept) and not table
+
+
+def test_a_gradient_that_the_step_clears_and_an_optimizer_takes_is_none_after_each_run():
+    w = minigrad.ones(2, requires_grad=True)
+    sgd = optim.SGD([w], lr=0.1)
+
+    @static.compile
+    def step(x):
+        sgd.zero_grad()
+        (w * x).sum().backward()
+        sgd.step()
+
+    for _ in range(3):
+        w.grad = minigrad.full((2,), 7.0)
+        step(minigrad.ones(2))
+        assert w.grad is None

@@ -52,7 +52,8 @@ def record_optimizer_step(
         # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
         recorder.after.append(optimizer.step)
         nodes = [p.node for g in optimizer.param_groups for p in g["params"] if p.node is not None]
-        recorder.needed |= {id(n): n.grad for n in nodes if isinstance(n.grad, (Slot, SlotRows))}
+        for n in nodes:
+            recorder.leaf_of(n).needed = n.grad if isinstance(n.grad, (Slot, SlotRows)) else None
         params = {id(p) for group in optimizer.param_groups for p in group["params"]}
         changed = [i for i, t in recorder.captured.items() if id(t) in params]
         recorder.late |= params
@@ -66,13 +67,15 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     if optimizer._hooks["before_step"] or optimizer._hooks["after_step"]:
         return False
     begin = len(recorder.instructions)
-    slots, made, taken = len(recorder.slots), len(recorder.made), dict(recorder.taken)
+    slots, made = len(recorder.slots), len(recorder.made)
+    taken = {leaf: leaf.taken for leaf in recorder.leaves.values()}
     try:
         with recorder.stopping():
             for k, group in enumerate(optimizer.param_groups):
                 _record_group(recorder, optimizer, k, group)
     except NotRecordable:
-        recorder.taken = taken
+        for leaf, g in taken.items():
+            leaf.taken = g
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
                 f"{type(optimizer).__name__} could only be recorded in part. To fix it, step it outside of the "
@@ -107,7 +110,9 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
         if optimizer._partition(k, params, [p.array for p in params], group) is None:
             raise NotRecordable
         recorder.before.append(NextStep(recorder, optimizer, k, params, grads))
-    recorder.taken |= {id(p.node): p.node.grad for p in group["params"] if p.node is not None}
+    for p in group["params"]:
+        if p.node is not None:
+            recorder.leaf_of(p.node).taken = p.node.grad
 
 
 class NotRecordable(Exception):

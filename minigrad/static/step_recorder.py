@@ -33,8 +33,7 @@ STEP_NUMBER = "a number of the step"  # the name of an array that is filled befo
 class StepRecorder(ProgramRecorder):
     """A recorder that also records backward() and the step() of optimizers.
 
-    leaves    id -> the AccumulateGrad of each leaf
-    taken     id -> the gradient of a leaf with which an optimizer has taken a step: no run stores it in .grad
+    leaves    id of the node of each leaf -> what the step does with its .grad
     before    checks and updates before each run (learning rates, step counts)
     after     calls after each run: the steps of optimizers that could not be recorded
     written   the tensors that the program writes to
@@ -47,27 +46,18 @@ class StepRecorder(ProgramRecorder):
         self.before: list[Any] = []
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
-        self.replaces: list[
-            OldValue
-        ] = []  # of attributes of modules that the step reads and replaces
-        self.leaves: dict[int, AccumulateGrad] = {}
-        self.taken: dict[int, Any] = {}
+        # Of attributes of modules that the step reads and replaces
+        self.replaces: list[OldValue] = []
+        self.leaves: dict[int, LeafGradient] = {}
         self.stale: set[int] = set()  # values whose memory has been overwritten
         self.later: set[int] = set()  # parameters that an optimizer of `after` will write to
         self.late: set[int] = set()  # their ids
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.had: dict[int, list[int]] = {}  # captured -> the values that the step gave it
         self.replaced: dict[int, Tensor] = {}  # captured -> the tensor whose .data was assigned
-        # By the id of a leaf's node: its .grad when the step first adds to it
-        self.begun: dict[int, Any] = {}
-        self.fresh: set[int] = set()  # ids of those whose .grad the step has cleared before
-        # The number of its gradient after the last backward pass
-        self.sums: dict[int, int] = {}
         # (leaf, how, number of its gradient): each run sets the leaf's .grad. See _show
         self.shown: list[tuple[AccumulateGrad, Any, int]] = []
         self.emptied: list[AccumulateGrad] = []  # leaves whose .grad is None after each run
-        # By the id of a leaf's node: its .grad, with which an optimizer of `after` steps
-        self.needed: dict[int, Any] = {}
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Record the backward pass for all captured leaves that require a gradient.
@@ -104,29 +94,34 @@ class StepRecorder(ProgramRecorder):
 
     def _accumulate(self, node: AccumulateGrad, g: Any) -> None:
         """Add a gradient to the leaf's .grad. The hooks of a leaf work on Slots."""
-        if id(node) not in self.leaves:
-            self._begin_sum(node)
+        leaf = self.leaf_of(node)
+        if not leaf.has_begun:
+            self._begin(leaf)
         hooked = node.plan if isinstance(node.plan, Hooked) else None
         if hooked:
             g = hooked.enter(hooked.arrive(g, tensors=True), tensors=True)
         total = node.grad = g if node.grad is None else node.grad + g
-        self.sums[id(node)] = total.index if isinstance(total, Slot) else -1
+        leaf.sum = total.index if isinstance(total, Slot) else -1
         if hooked:
             hooked.depart((), g, node, tensors=True)
-        self.leaves[id(node)] = node
 
-    def begin_reading(self, node: AccumulateGrad) -> None:
-        """As in ProgramRecorder: each run takes what is there then."""
-        known = node.grad is None or isinstance(node.grad, (Slot, SlotRows))
-        if id(node) not in self.leaves and not known and not node.grad.is_sparse:
-            self._begin_sum(node)
-            self.leaves[id(node)], self.sums[id(node)] = node, -1
+    def leaf_of(self, node: AccumulateGrad) -> "LeafGradient":
+        """What the step does with the .grad of this leaf."""
+        return self.leaves.setdefault(id(node), LeafGradient(node))
 
-    def _begin_sum(self, node: AccumulateGrad) -> None:
+    def note_grad(self, node: AccumulateGrad, is_set: bool = False) -> None:
+        """As in ProgramRecorder: each run reads what is there then."""
+        leaf = self.leaf_of(node)
+        leaf.is_set |= is_set
+        if not leaf.is_set:
+            leaf.is_read = True
+            known = node.grad is None or isinstance(node.grad, (Slot, SlotRows))
+            if not (leaf.has_begun or known or node.grad.is_sparse):
+                self._begin(leaf)
+
+    def _begin(self, leaf: "LeafGradient") -> None:
         """Begin a gradient with what is in .grad at the start of a run, unless the step has cleared it."""
-        old = self.begun[id(node)] = node.grad
-        if id(node) in self.cleared:
-            self.fresh.add(id(node))
+        leaf.has_begun, leaf.is_fresh, old = True, leaf.is_set, leaf.node.grad
         if old is None or isinstance(old, Slot):
             return
         if old.is_sparse:
@@ -134,11 +129,11 @@ class StepRecorder(ProgramRecorder):
                 "a parameter has a row-sparse .grad when backward() is recorded, and a program does not add to it. "
                 "To fix it, start the step with optimizer.zero_grad()."
             )
-        if id(node) in self.fresh or self.has_read(old):
-            node.grad = Slot(self, self.number(old))
+        if leaf.is_fresh or self.has_read(old):
+            leaf.node.grad = Slot(self, self.number(old))
         else:
-            self.before.append(OldValue(node, "grad", old, old.array.copy()))
-            node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
+            self.before.append(OldValue(leaf.node, "grad", old, old.array.copy()))
+            leaf.node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
 
     def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """As in ProgramRecorder. Notes a parameter that an optimizer of `after` will write to."""
@@ -331,26 +326,33 @@ class StepRecorder(ProgramRecorder):
     def show_gradients(self) -> None:
         """Make each run leave the gradients in .grad, but for those that it clears first and an optimizer takes."""
         used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
-        for i, (node, old) in self.asked.items():
-            if i not in self.leaves:
-                self.before.append(OldValue(node, "grad", old))
-        for i, (node, old) in self.cleared.items():
-            if i not in self.leaves:  # no backward pass of the step reaches it
-                self.leaves[i], self.begun[i], self.sums[i] = node, old, -1
-                self.fresh.add(i)
-        for i, node in self.leaves.items():
-            g, is_fresh, old = node.grad, i in self.fresh, self.begun[i]
+        for leaf in self.leaves.values():
+            node, g, old = leaf.node, leaf.node.grad, leaf.old
+            if not leaf.has_begun:
+                if leaf.is_read:
+                    self.before.append(OldValue(node, "grad", old))
+                if not leaf.is_set:
+                    continue
+                leaf.is_fresh = True  # no backward pass of the step reaches it
             if g is None:
                 self.emptied.append(node)
-                g = node.grad = self.needed.get(i)
+                g = node.grad = leaf.needed
             elif not isinstance(g, (Slot, SlotRows)):
                 g = node.grad = Slot(self, self.number(g))
-            is_sum = isinstance(g, SlotRows) or (g is not None and g.index == self.sums[i])
-            adds = old is None and is_sum and i not in self.asked and self.sums[i] not in used
-            if not (is_fresh or adds or (old is not None and not self.has_read(old))):
+            is_sum = isinstance(g, SlotRows) or (g is not None and g.index == leaf.sum)
+            adds = old is None and is_sum and not leaf.is_read and leaf.sum not in used
+            if not (leaf.is_fresh or adds or (old is not None and not self.has_read(old))):
                 self.before.append(OldValue(node, "grad", old))
-            if g is not None and not (is_fresh and g is self.taken.get(i)):
-                self._show(node, None if is_fresh else operator.iadd if adds else np.copyto)
+            if g is not None and leaf.is_fresh and g is leaf.taken:
+                self.emptied.append(node)
+            elif g is not None:
+                self._show(node, None if leaf.is_fresh else operator.iadd if adds else np.copyto)
+
+    def restore_gradients(self) -> None:
+        """Give back to the leaves what their .grad was before."""
+        for leaf in self.leaves.values():
+            leaf.node.grad = leaf.old
+        self.leaves.clear()
 
     def _show(self, node: AccumulateGrad, write: Any) -> None:
         """Make each run store this gradient in the tensor's .grad: as a new tensor, or written to the old one."""
@@ -364,6 +366,26 @@ class StepRecorder(ProgramRecorder):
         ):
             g = ops.clone(g)  # the program may write to this memory
         self.shown.append((node, write, g.index))
+
+
+class LeafGradient:
+    """What a step does with the .grad of a leaf.
+
+    old        what it was before
+    is_set     has the step cleared or set it? If so before the first backward pass, is_fresh
+    is_read    has the step read it first?
+    has_begun  has a backward pass added to it, or has the step read it?
+    sum        the number of the gradient after the last backward pass, or -1
+    taken      the gradient with which an optimizer has taken a step: no run stores it in .grad
+    needed     the gradient with which an optimizer of `after` steps
+    """
+
+    def __init__(self, node: AccumulateGrad) -> None:
+        self.node, self.old = node, node.grad
+        self.is_set = self.is_fresh = self.is_read = self.has_begun = False
+        self.sum = -1
+        self.taken: Any = None
+        self.needed: Any = None
 
 
 class OldValue:

@@ -108,13 +108,11 @@ class TracingObserver(modes.Observer):
 
     def sets_grad(self, node: AccumulateGrad) -> None:
         """Note that the function clears or sets the .grad of a leaf."""
-        self.recorder.cleared.setdefault(id(node), (node, node.grad))
+        self.recorder.note_grad(node, is_set=True)
 
     def reads_grad(self, node: AccumulateGrad) -> None:
         """Note that the function reads the .grad of a leaf."""
-        if id(node) not in self.recorder.cleared:
-            self.recorder.asked.setdefault(id(node), (node, node.grad))
-            self.recorder.begin_reading(node)
+        self.recorder.note_grad(node)
 
     @contextmanager
     def updating(self, what: str, owner: Any) -> Iterator[None]:
@@ -188,9 +186,6 @@ class ProgramRecorder:
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self.made: dict[int, Tensor] = {}  # id of a tensor that the function made -> the tensor
         self.slots: list[weakref.ref[Slot]] = []
-        # id of the node of a leaf -> the node, and its .grad when it was first cleared or set; first read
-        self.cleared: dict[int, tuple[AccumulateGrad, Any]] = {}
-        self.asked: dict[int, tuple[AccumulateGrad, Any]] = {}
         self.reread = False  # has the function read what an earlier call of it stored outside?
         self.detached: dict[int, tuple[Tensor, Tensor]] = {}  # id of x.data -> x.data, and x
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
@@ -201,8 +196,8 @@ class ProgramRecorder:
         self._stopping = False
         self._live: set[int] = set()  # values through which a gradient can flow to an input
 
-    def begin_reading(self, node: AccumulateGrad) -> None:
-        """The function reads the .grad of a leaf before a backward pass."""
+    def note_grad(self, node: AccumulateGrad, is_set: bool = False) -> None:
+        """Note that the function reads the .grad of a leaf, or clears or sets it."""
 
     # ------------------------------------------------------------------ values
 
@@ -764,9 +759,9 @@ def check_function(name: str, f: object) -> None:
 
 def as_example(x: object) -> Any:
     """The array of a tensor, an array, or a number (as a tensor would hold it)."""
-    if not isinstance(x, (np.ndarray, np.generic, make.Tensor)):
-        return as_array(x)
-    return x.array if isinstance(x, make.Tensor) else x
+    if isinstance(x, make.Tensor):
+        return x.array
+    return x if isinstance(x, (np.ndarray, np.generic)) else as_array(x)
 
 
 def input_names(f: Callable[..., Any], n: int) -> list[str | None]:

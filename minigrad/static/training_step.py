@@ -64,7 +64,7 @@ from minigrad.static.step_recorder import StepRecorder
 from minigrad.static.tracing import TracingObserver, as_example, check_function, input_names
 
 ndarray, tensor = np.ndarray, make.Tensor
-shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
+shape_of, dtype_of, training_of = map(attrgetter, ("shape", "dtype", "training"))
 NESTED = {tuple, list, dict, str, type(None)}
 OFTEN = 8  # PyTorch's limit of recompilations, too
 KEPT = 32  # programs of a function; those that were used last
@@ -263,8 +263,8 @@ class Replay:
         self.guard = Guard([*python.unchanged, *self.read, *self._kept(recorder, python)])
         self.looks = [ahead.look for ahead in recorder.before]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
-        more = (self.plan.program.outputs[self.count :], self.emptied, self.after)
-        self.leaves_more = any((*more, self.counted, self.boxes))
+        more = (self.plan.program.outputs[self.count :], self.after, self.counted, self.boxes)
+        self.leaves_more = any(more)
 
     def _record(
         self, recorder: StepRecorder, python: PythonState, arrays: list[Array]
@@ -277,15 +277,11 @@ class Replay:
         except BaseException:
             python.restore()
             recorder.restore_attributes()
-            recorder.leaves |= {i: node for i, (node, _) in recorder.cleared.items()}
-            recorder.begun |= {i: grad for i, (_, grad) in recorder.cleared.items()}
             raise
         finally:
             replacement.step = before
             recorder.restore_attributes(removes=False)
-            recorder.taken.clear()
-            for i, node in recorder.leaves.items():
-                node.grad = recorder.begun[i]
+            recorder.restore_gradients()
 
     def _plan(self, recorder: StepRecorder, python: PythonState, outputs: list[int]) -> None:
         self.read = [
@@ -392,7 +388,7 @@ class Replay:
 
     def _mode(self) -> tuple[object, ...]:
         """The grad mode, the default dtype, and for each module: is it in training mode now?"""
-        return modes.state.recording, dtypes.or_default(None), *[m.training for m in self.modules]
+        return modes.state.recording, dtypes.or_default(None), list(map(training_of, self.modules))
 
     def fits(self, arrays: list[Array], layout: object) -> bool:
         """Do these inputs have the recorded shapes and dtypes, nested in the same way, in the recorded modes?"""
@@ -427,6 +423,8 @@ class Replay:
         tensors = [wrap(a.copy() if a.__class__ is ndarray else a) for a in results[: self.count]]
         if self.leaves_more:
             self._store(arrays, results)
+        for node in self.emptied:
+            node.grad = None
         self.runs += 1
         if self.is_one:
             return tensors[0]
@@ -466,8 +464,6 @@ class Replay:
             arrays[k][...] = a
         for act in self.after:
             act()
-        for node in self.emptied:
-            node.grad = None
         for v, n in self.counted.values() if self.runs else ():
             v.write(v.read(v.place, v.key) + n)
 
