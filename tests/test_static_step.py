@@ -1475,6 +1475,20 @@ def test_a_recording_that_fails_leaves_no_attributes_behind():
     assert not hasattr(net, "h") and not net.state_dict() and not vars(kept) and not table
 
 
+def test_a_recording_that_fails_gives_back_a_gradient_that_it_has_read_and_cleared():
+    w = minigrad.ones(2, requires_grad=True)
+    before = w.grad = minigrad.full((2,), 7.0)
+
+    def f(x):
+        z = w.grad * x
+        w.grad = None
+        raise ValueError(z.shape)
+
+    with pytest.raises(ValueError, match="2"):
+        static.compile(f)(minigrad.ones(2))
+    assert w.grad is before
+
+
 def test_a_gradient_that_the_step_clears_and_an_optimizer_takes_is_none_after_each_run():
     w = minigrad.ones(2, requires_grad=True)
     sgd = optim.SGD([w], lr=0.1)

@@ -48,15 +48,16 @@ def record_optimizer_step(
         raise ProgramError(
             "step(closure) cannot be recorded: the optimizer decides how often to call the closure."
         )
-    if not update(recorder, optimizer):
+    is_recorded = update(recorder, optimizer)
+    params = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+    for node in [p.node for p in params.values() if p.node is not None]:
+        if isinstance(node.grad, (Slot, SlotRows)):
+            setattr(recorder.leaf_of(node), "taken" if is_recorded else "needed", node.grad)
+    if not is_recorded:
         # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
         recorder.after.append(optimizer.step)
-        nodes = [p.node for g in optimizer.param_groups for p in g["params"] if p.node is not None]
-        for n in nodes:
-            recorder.leaf_of(n).needed = n.grad if isinstance(n.grad, (Slot, SlotRows)) else None
-        params = {id(p) for group in optimizer.param_groups for p in group["params"]}
         changed = [i for i, t in recorder.captured.items() if id(t) in params]
-        recorder.late |= params
+        recorder.late |= params.keys()
         recorder.later |= {*changed, *(recorder.current.get(i, i) for i in changed)}
 
 
@@ -68,14 +69,11 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
         return False
     begin = len(recorder.instructions)
     slots, made = len(recorder.slots), len(recorder.made)
-    taken = {leaf: leaf.taken for leaf in recorder.leaves.values()}
     try:
         with recorder.stopping():
             for k, group in enumerate(optimizer.param_groups):
                 _record_group(recorder, optimizer, k, group)
     except NotRecordable:
-        for leaf, g in taken.items():
-            leaf.taken = g
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
                 f"{type(optimizer).__name__} could only be recorded in part. To fix it, step it outside of the "
@@ -110,9 +108,6 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
         if optimizer._partition(k, params, [p.array for p in params], group) is None:
             raise NotRecordable
         recorder.before.append(NextStep(recorder, optimizer, k, params, grads))
-    for p in group["params"]:
-        if p.node is not None:
-            recorder.leaf_of(p.node).taken = p.node.grad
 
 
 class NotRecordable(Exception):
