@@ -632,6 +632,24 @@ def test_a_parameter_group_that_is_added_after_a_state_was_loaded_is_noticed():
     assert found[0] == pytest.approx(found[1])
 
 
+@pytest.mark.parametrize(
+    "net, f",
+    [
+        (nn.utils.spectral_norm(nn.Linear(3, 3)), lambda net, x: net(x)),
+        (nn.Linear(3, 3), lambda net, x: net(x) * 2 if net.training else net(x)),
+        (nn.Linear(3, 3), lambda net, x: F.dropout(net(x), 1.0, net.training)),
+    ],
+)
+def test_the_training_mode_is_noticed_wherever_it_is_read(net, f):
+    other, x = copy.deepcopy(net), minigrad.ones(3)
+    step = static.compile(lambda x: f(net, x))
+
+    for k in range(6):
+        net.train(k % 2 == 0), other.train(k % 2 == 0)
+        assert_close(step(x).detach(), f(other, x).detach(), rtol=1e-6)
+    assert len(step.programs) == 2
+
+
 def test_a_new_object_a_frozen_parameter_and_a_new_layer_are_noticed():
     net = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
     step = static.compile(lambda: (net(minigrad.ones(1)).sum().backward(), net[0].weight * 1)[1])

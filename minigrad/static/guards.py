@@ -10,7 +10,8 @@ they must be the same objects, or equal numbers and texts. Lists, dicts and obje
 as before: cfg.get("gain", 1.0), getattr(s, "gain", 1.0).
 
 Left out: the values of lists and arrays with more than 1000 entries, which are taken for data; names that are
-computed, as in getattr(s, key); methods of a class that are replaced; and what library code reads, such as os.environ.
+computed, as in getattr(s, key) or vars(s); the order of keys; methods of a class that are replaced; and what library
+code reads, such as os.environ.
 """
 
 import dis

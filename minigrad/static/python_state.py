@@ -4,6 +4,8 @@
     agent.h = cell(x, agent.h)                   a tensor outside of modules that is read and replaced
     x + numpy.random.rand()                      a random number that is not minigrad's
     adam.t += 1; m / (1 - 0.9**adam.t)           a Python number that each call changes
+    losses.append(x); x / len(losses)            a list that it appends to and reads, or changes in another way
+    agent.last = agent.now; agent.now = x        a tensor or a function that is elsewhere after each call
 
 Each run would use the same numbers, and nothing would tell. So these are refused. Whether a number
 that changes matters, we learn from the programs of the next calls: they differ, or they do not. (A

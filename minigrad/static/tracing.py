@@ -89,7 +89,7 @@ class TracingObserver(modes.Observer):
     @contextmanager
     def module(self, module: Module) -> Iterator[None]:
         """Note a module that is called: its training mode is frozen in the program."""
-        if _reads_training(type(module)):
+        if _reads_training(type(module)) or module._call_hooks is not None:
             self.recorder.modules[id(module)] = module
         yield
 
@@ -180,7 +180,7 @@ class ProgramRecorder:
         self.read: dict[int, Tensor] = {}  # tensors that Python code has read, by id
         # (id of a module, name) -> a module, its attribute that the function assigned, and what it was before
         self.assigned: dict[tuple[int, str], tuple[Module, str, Any]] = {}
-        self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
+        self.modules: dict[int, Any] = {}  # modules whose forward or hooks may read self.training
         self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.renewed: dict[int, int] = {}  # value of x before x.data = y -> its first value
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it

@@ -23,7 +23,7 @@ What the step stores elsewhere (an attribute of another object) follows the runs
 lists (`losses.append(loss)`), adds to numbers that it only counts with (`calls += 1`), and to .grad. A step that
 stores something, or changes a Python number, is recorded again at the second call, which may take another
 path:  if self.mean is None: self.mean = zeros(3).  If it then reads what it stored before, or if a number that
-changes makes a difference in each call, that is an error.
+changes makes a difference in each call, or if it reads a list to which it appends, that is an error.
 
 Hooks of parameters are part of the program. What it could not repeat raises ProgramError: a custom
 Function, a module's backward hook, a scheduler's step, and what follows the step of an optimizer that
@@ -52,6 +52,7 @@ from minigrad.core import dtypes, modes
 from minigrad.core.errors import warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
+from minigrad.nn.module import Module
 from minigrad.optim.optimizer import Optimizer, replacement
 from minigrad.random.generator import Generator
 from minigrad.static.codegen import BufferPlan
@@ -75,7 +76,7 @@ _one_at_a_time = threading.RLock()
 class Compiled:
     """A function that is recorded when it is called with new shapes, and otherwise replayed.
 
-    programs   the replays: one for each combination of shapes, dtypes and training modes
+    programs   the replays: one for each combination of shapes, dtypes and modes; at most 32, the last used ones
     """
 
     def __init__(self, f: Callable[..., Any]) -> None:
@@ -257,7 +258,11 @@ class Replay:
             if not (recorder.instructions or recorder.after):
                 raise ProgramError("nothing was recorded: the function applied no op to tensors.")
             self._plan(recorder, python, outputs)
-        self.after, self.modules = recorder.after, list(recorder.modules.values())
+        self.after = recorder.after
+        if "training" in python.around.names:  # model.training in the step itself
+            found = [v.value for v in python.around.variables if isinstance(v.value, Module)]
+            recorder.modules |= {id(x): x for x in found}
+        self.modules = list(recorder.modules.values())
         self.written = [t._shared_counter() for t in recorder.written]
         self.mode, self.counted = self._mode(), python.counted
         self.guard = Guard([*python.unchanged, *self.read, *self._kept(recorder, python)])
