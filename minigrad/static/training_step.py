@@ -266,7 +266,7 @@ class Replay:
         self.written = [t._shared_counter() for t in recorder.written]
         self.mode, self.counted = self._mode(), python.counted
         self.guard = Guard([*python.unchanged, *self.read, *self._kept(recorder, python)])
-        self.looks = [ahead.look for ahead in recorder.before]
+        self.looks = [self.plan.rebind, *(ahead.look for ahead in recorder.before)]
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
         more = (self.plan.program.outputs[self.count :], self.after, self.counted, self.boxes)
         self.leaves_more = any(more)
@@ -405,13 +405,10 @@ class Replay:
         if (self.once and self.runs) or not self.guard.holds():
             return STALE
         plan = self.plan
-        if not plan.rebind():
-            return self._became_stale("the memory of a tensor from outside")
         for look in self.looks:
             if not look():
-                return self._became_stale(
-                    "the state of an optimizer, or whether a parameter has a .grad,"
-                )
+                self.guard.changed = "the memory of a tensor, the state of an optimizer or a .grad"
+                return STALE
         try:
             results = plan.function(*arrays)
         except IndexError as error:
@@ -436,10 +433,6 @@ class Replay:
         if self.container is not None:
             return self.container(tensors)
         return resolved(self.form, tensors.__getitem__)
-
-    def _became_stale(self, changed: str) -> object:
-        self.guard.changed = changed
-        return STALE
 
     def _store(self, arrays: list[Array], results: Sequence[Any]) -> None:
         """Store what the step leaves in its arguments, in modules, in .grad, and in other objects."""
