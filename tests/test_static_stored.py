@@ -642,6 +642,13 @@ def _to_window_by_another_name(held, x):
         del log[0]
 
 
+def _to_two_names(held, x):
+    log, also = held.log, held.log
+    log.append(x)
+    if len(also) > 4:
+        log[-1] = None
+
+
 def _to_new_list(held, x):
     held.log = [*held.log, x]
 
@@ -651,6 +658,7 @@ LISTS = {
     "an entry": of_a_list(lambda held, x: held.log.append(2.0) or held.log[0], "what is in held.log"),
     "a window": of_a_list(_to_window, "what is in held.log"),
     "a window with another name": of_a_list(_to_window_by_another_name, "what is in held.log"),
+    "two names": of_a_list(_to_two_names, "what is in held.log"),
     "insert": of_a_list(lambda held, x: held.log.insert(0, x), r"len\(held.log\)"),
     "pop": of_a_list(lambda held, x: held.log.pop(0), r"len\(held.log\)", range(9)),
     "a new list": of_a_list(_to_new_list, r"len\(held.log\)"),

@@ -219,6 +219,7 @@ class Surroundings:
             return all(_appends(lines, k) for k in uses)
         others = [k for k in loads if _is_local(lines[k - 1])]
         lists = {lines[k - 1].argval for k in others if lines[k].argval in APPENDS}
+        lists |= {lines[k].argval for k in uses if k not in named}
         others = [k for k in others if lines[k - 1].argval in lists]
         return bool(others) and all(_appends(lines, k) for k in named + others)
 

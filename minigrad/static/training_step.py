@@ -404,13 +404,12 @@ class Replay:
         """Run the step; or return STALE if it must be recorded again."""
         if (self.once and self.runs) or not self.guard.holds():
             return STALE
-        plan = self.plan
         for look in self.looks:
             if not look():
                 self.guard.changed = "the memory of a tensor, the state of an optimizer or a .grad"
                 return STALE
         try:
-            results = plan.function(*arrays)
+            results = self.plan.function(*arrays)
         except IndexError as error:
             raise ProgramError(
                 f"an index of this run is out of range: {error}. Indices are checked when a program is recorded, and "
