@@ -1429,6 +1429,20 @@ def test_a_compiled_method_has_programs_for_each_object():
     assert alive() is None
 
 
+def test_a_class_method_is_compiled_for_the_class():
+    class Model:
+        scale = 2.0
+
+        @classmethod
+        @static.compile
+        def run(cls, x):
+            return x * cls.scale
+
+    assert Model.run(minigrad.tensor(3.0)).item() == Model().run(minigrad.tensor(3.0)).item() == 6.0
+    Model.scale = 3.0
+    assert Model.run(minigrad.tensor(3.0)).item() == 9.0
+
+
 @pytest.mark.parametrize(
     "call, changed",
     [

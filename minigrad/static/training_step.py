@@ -111,10 +111,14 @@ class Compiled:
                 )
         return result
 
-    def __get__(self, x: Any, cls: type | None = None) -> "Compiled":
+    def __get__(self, x: Any, cls: type | None = None) -> "Compiled | MethodType":
         """As a method of a class: the compiled method of the object x, which keeps it."""
         if x is None or not isinstance(self.f, FunctionType):
             return self
+        if isinstance(x, type) or not hasattr(
+            x, "__dict__"
+        ):  # a class method; an object with slots
+            return MethodType(self, x)
         name = f"compiled {self.f.__qualname__}"
         method = vars(x).get(name)
         if (
