@@ -190,17 +190,27 @@ def compare_in(
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
                 request = request._replace(settled=settled)
-                ours, reason = (None, why) if note and why else _on_ours(request, right)
-                found = None if ours is None else explanations(ours, mine)
-                if ours is None:
-                    a, b = double_of(mine), double_of(right)
-                    otherwise = reason if d.verdict == "different" else ""
-                    reason = usual_mistake(a, b, {b.size}) or otherwise
+                found, reason = _mistake(request, mine, right, d, why if note else "")
                 note = "\n".join(filter(None, (note, reason)))
         small = "" if atol is not None else _too_small(d, right)
         notes.append("\n".join(filter(None, (note, small))))
         asked.append(found)
     return Comparison(list(map(_row, named, differences, notes, likeliest(asked))))
+
+
+def _mistake(
+    request: Request, mine: Any, right: Any, d: Difference, why: str
+) -> tuple[Candidates | None, str]:
+    """The mistakes that give these numbers, or why none can be named.
+
+    why    why there is no graph, if that is known
+    """
+    ours, reason = (None, why) if why else _on_ours(request, right)
+    if ours is not None:
+        return explanations(ours, mine), reason
+    a, b = double_of(mine), double_of(right)
+    otherwise = reason if d.verdict == "different" else ""
+    return None, usual_mistake(a, b, {b.size}) or otherwise
 
 
 def _compared(request: Request, mine: object, right: object) -> Difference:
