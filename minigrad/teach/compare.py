@@ -292,7 +292,8 @@ def _hooked(tapes: Sequence[Tape], namespace: Mapping[str, object]) -> bool:
     """Has a recorded pass of PyTorch called hooks, or do its tensors have some?"""
     runs = [run for tape in tapes for one in tape._recorder.passes for run in one.runs]
     called = any(ran.when != "finally" for run in runs for ran in run.hooks)
-    return called or any(getattr(x, "_backward_hooks", None) for x in namespace.values())
+    tensors = (x for x in namespace.values() if isinstance(x, tensor_kinds()))
+    return called or any(getattr(x, "_backward_hooks", None) for x in tensors)
 
 
 def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
