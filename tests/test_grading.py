@@ -692,7 +692,11 @@ def test_a_student_may_hand_in_a_zip(tmp_path, form, monkeypatch):
 
     found = {s.student: s for s in submissions_in(source, "ex", tmp_path / "u")}
 
-    assert [found[name].path.read_text("utf-8") for name in ("ana", "bob", "cy")] == ["ana", "bob", "cy"]
+    assert [found[name].path.read_text("utf-8") for name in ("ana", "bob", "cy")] == [
+        "ana",
+        "bob",
+        "cy",
+    ]
     assert "ex.ipynb is graded, and not ex-Copy1.ipynb" in found["bob"].note
     assert found["dora"].problem == "its zip: there is no notebook in the folder (there are ex.pdf)"
     assert "9 MB, and this is among the largest" in found["eve"].problem
