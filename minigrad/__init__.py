@@ -115,8 +115,8 @@ sys.modules["minigrad.autograd.gradcheck"] = autograd.numerical
 _LATE: dict[str, tuple[str, str | None]] = {
     name: (f"minigrad.{name}", None)
     for name in (
-        "accelerator backends cuda distributions func linalg multiprocessing nn optim plots sparse special static "
-        "testing utils version"
+        "accelerator backends cuda distributions func grading jupyter linalg multiprocessing nn optim plots sparse "
+        "special static tape teach testing utils version"
     ).split()
 }
 _LATE |= {

@@ -138,6 +138,8 @@ from minigrad import backends as backends
 from minigrad import cuda as cuda
 from minigrad import distributions as distributions
 from minigrad import func as func
+from minigrad import grading as grading
+from minigrad import jupyter as jupyter
 from minigrad import linalg as linalg
 from minigrad import multiprocessing as multiprocessing
 from minigrad import nn as nn
@@ -146,6 +148,8 @@ from minigrad import plots as plots
 from minigrad import sparse as sparse
 from minigrad import special as special
 from minigrad import static as static
+from minigrad import tape as tape
+from minigrad import teach as teach
 from minigrad import testing as testing
 from minigrad import utils as utils
 from minigrad import version as version

@@ -367,7 +367,7 @@ def test_compare_takes_the_tensors_of_a_dict(shell):
 
     (row,) = run(shell, '%compare loss params["w"][0]=2').result.rows
 
-    assert row.name == "x1" and row.verdict == "wrong shape"
+    assert row.name == 'params["w"][0]' and row.verdict == "wrong shape"
 
 
 def test_compare_takes_the_name_that_the_inspector_shows_and_a_comma_after_z(shell):

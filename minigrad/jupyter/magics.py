@@ -277,18 +277,17 @@ class AutogradMagics(Magics):
             raise UsageError(f"%compare: the tensor to differentiate comes first: %compare {first}")
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
-        derived: dict[Any, Any] = {}
-        written: dict[str, Any] = {}  # names for tensors without one
+        derived: dict[str, Any] = {}
+        written: dict[str, Any] = {}  # tensors that are no variables, by the expression for them
         for name, expression in gradients(terms[1:]):
             name = name.removesuffix(".grad")
-            of = self._value(name, "%compare") if "[" in name else name
-            if of is not name and not isinstance(of, tensor_kinds()):
-                raise UsageError(f"%compare: {name} is {_with_article(of)}, not a tensor.")
-            if of in derived:
+            if name in derived:
                 raise UsageError(f"%compare: {name} is given twice.")
-            derived[of] = self._value(expression, "%compare")
-            if of is not name:
-                written[name] = of
+            if "[" in name:
+                written[name] = of = self._value(name, "%compare")
+                if not isinstance(of, tensor_kinds()):
+                    raise UsageError(f"%compare: {name} is {_with_article(of)}, not a tensor.")
+            derived[name] = self._value(expression, "%compare")
         z = self._value(terms[0].rstrip(","), "%compare")
         return compare_in({**self.shell.user_ns, **written}, z, derived)
 

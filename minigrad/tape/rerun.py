@@ -24,10 +24,21 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.random import fork_rng
 from minigrad.tape.adapters import numbers_of, repeat_call
-from minigrad.tape.events import CannotRepeat, Entry, Input, OpCall, TorchCall, computed_from
+from minigrad.tape.events import (
+    CannotRepeat,
+    Entry,
+    Input,
+    OpCall,
+    TorchCall,
+    computed_from,
+    result_of,
+)
 from minigrad.tape.naming import node_names
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Array, repeats
+
+# In place, these make a view of what they are called on: x.t_()
+REARRANGED = "squeeze swapaxes swapdims t transpose unsqueeze".split()
 
 
 class Rerun:
@@ -124,17 +135,35 @@ class Rerun:
     def _called_as_torch(self, entry: Entry, call: TorchCall, written: Tensor | None) -> Any:
         """The result of our operation for a recorded one of PyTorch; `written` is the view that it writes to."""
         given: dict[str, Any] = {}
+        operands = 0
         for name, place in call.operands.items():
             places = place if isinstance(place, list) else [place]
-            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
+            operands = max([operands, *(p + 1 for p in places if p is not None)])
+            values = [None if p is None else self._linked(entry, entry.inputs[p]) for p in places]
             given[name] = values if isinstance(place, list) else values[0]
+        own = {self._number(i) for i in entry.inputs[:operands]}
+        if any(i.gradient and self._number(i) not in own for i in entry.inputs):
+            raise CannotRepeat(f"{entry.op} reads a tensor that is not among its operands")
         first = next(iter(given))
-        if not entry.inplace or isinstance(given[first], list):
+        if not entry.inplace or isinstance(given[first], list) or call.name in REARRANGED:
             return repeat_call(call, given)
         written = given[first] if written is None else written
         given[first] = written.clone()  # a rule may need what is overwritten
         written.copy_(repeat_call(call, given))
         return written if written._base is None else written._base
+
+    def _linked(self, entry: Entry, i: Input) -> Tensor:
+        """An operand. If it was written to within no_grad(), it has those numbers, and the graph from before."""
+        for other in entry.inputs if not i.gradient else ():
+            if other.gradient and self._number(other) == self._number(i) is not None:
+                x = self._operand(other)
+                return x + (self._operand(i) - x.detach())
+        return self._operand(i)
+
+    def _number(self, i: Input) -> int | None:
+        """The number of the tensor that is this operand."""
+        found = result_of(self.entries, i)
+        return None if found is None else found.tensor
 
     def _view(self, number: int, k: int) -> Tensor:
         """The view with this number, to which entry k writes."""

@@ -50,6 +50,7 @@ from minigrad.teach.uses import MISFITS, has_hooks
 from minigrad.teach.whole import repeated
 
 FREED = "compared with .grad, because an earlier backward() has freed the graph"
+DIFFERENT = "there, the gradient of {} is different"
 NOT_AGAIN = "No mistake is named, because the program cannot be rerun: {}."
 
 
@@ -282,10 +283,26 @@ def _with_a_graph(
         ours = rerun.ours(x)
         if ours is None:  # z does not depend on x
             ours = x if isinstance(x, Tensor) else tensor(numbers_of(x)).requires_grad_()
+        if not isinstance(x, Tensor) and not _as_in_a_pass(rerun, root, ours):
+            return z, named, namespace, gradient, NOT_AGAIN.format(DIFFERENT.format(name))
         if x.is_leaf and x.requires_grad and x.grad is not None:
             ours.grad = x.grad if isinstance(x, Tensor) else tensor(numbers_of(x.grad))
         again.append((name, ours, _numbers(mine)))
     return root, again, _renamed(namespace, rerun), _numbers(gradient), ""
+
+
+def _as_in_a_pass(rerun: Rerun, z: Tensor, x: Tensor) -> bool:
+    """Is the gradient of x the one that a recorded pass from z computed? True if there was no such pass."""
+    entries = {id(made): entry for (entry, _), made in rerun.known.items()}
+    for one in rerun.recorder.passes:
+        found = last_run([one], entries.get(id(x), -1))
+        if found is None or [entry for entry, _ in one.seeds] != [entries[id(z)]]:
+            continue
+        g, right = _array(one.seeds[0][1]), _array(found[1].g)
+        if g is not None and right is not None:
+            (ours,) = _gradients(z, [x], tensor(g)) or [None]
+            return difference(ours, right).ok
+    return True
 
 
 def _hooked(tapes: Sequence[Tape], namespace: Mapping[str, object]) -> bool:
@@ -314,7 +331,7 @@ def _on_ours(request: Request, right: Any) -> tuple[Request | None, str]:
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
             known = _renamed(request.namespace, rerun)
             return request._replace(z=z, x=x, gradient=g, namespace=known), ""
-        why = f"there, the gradient of {request.name} is different"
+        why = DIFFERENT.format(request.name)
     return None, NOT_AGAIN.format(why)
 
 

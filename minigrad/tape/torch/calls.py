@@ -30,11 +30,49 @@ def _indexed(F: Any, given: Given) -> Any:
 
 
 def _convolution(F: Any, given: Given) -> Any:
-    if given["transposed"]:
-        raise CannotRepeat("transposed convolutions cannot be run again")
-    function = F.conv1d if given["input"].ndim == 3 else F.conv2d
     settings = {k: given[k] for k in ("stride", "padding", "dilation", "groups")}
+    name = "conv"
+    if given["transposed"]:
+        name, settings["output_padding"] = "conv_transpose", given["output_padding"]
+    function = getattr(F, f"{name}{given['input'].ndim - 2}d")
     return function(given["input"], given["weight"], given["bias"], **settings)
+
+
+def _lstm_layer(F: Any, given: Given) -> Any:
+    """One direction of one layer of nn.LSTM: the outputs of all steps, the last one, and the last cell."""
+    if given["mode"] != 2:
+        raise CannotRepeat("only an LSTM can be run again as one operation")
+    input, size = given["input"], given["hidden_size"]
+    h, c = (given[k].reshape(-1, size) for k in ("hx_", "cx_"))
+    outputs = []
+    for x in input.flip(0) if given["reverse"] else input:
+        gates = F.linear(x, given["weight0"], given["weight2"])
+        gates = gates + F.linear(h, given["weight1"], given["weight3"])
+        i, f, g, o = gates.chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        outputs.append(h)
+    z = _ours().stack(outputs[::-1] if given["reverse"] else outputs)
+    return z, h.reshape(given["hx_"].shape), c.reshape(given["cx_"].shape)
+
+
+def _attention(F: Any, given: Given) -> Any:
+    operands = (given[k] for k in ("query", "key", "value", "attn_mask"))
+    settings = {k: given[k] for k in ("dropout_p", "is_causal", "scale")}
+    return F.scaled_dot_product_attention(*operands, **settings)
+
+
+def _elu(F: Any, given: Given) -> Any:
+    negative = given["alpha"] * (given["input_scale"] * given["self"]).clamp(max=0).expm1()
+    return given["scale"] * (given["self"].clamp(min=0) + negative)
+
+
+def _resized(mode: str) -> Callable[[Any, Given], Any]:
+    def resized(F: Any, given: Given) -> Any:
+        settings = {"align_corners": given["align_corners"]} if mode != "nearest" else {}
+        return F.interpolate(given["self"], given["output_size"], mode=mode, **settings)
+
+    return resized
 
 
 # Operations whose arguments in the dispatcher differ from ours, by the documented names: losses,
@@ -46,21 +84,46 @@ LOSSES = (
 BY_POSITION = {
     "batch_norm": "input running_mean running_var weight bias training momentum eps",
     "embedding": "indices weight",
+    "im2col": "self kernel_size dilation padding stride",
     "layer_norm": "input normalized_shape weight bias eps",
+    "log_sigmoid": "self",
     "log_softmax": "self dim",
     "max_pool2d": "self kernel_size stride padding dilation ceil_mode",
     "softmax": "self dim",
 }
 OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
+    "cdist": lambda F, g: _ours().cdist(g["x1"], g["x2"], g["p"]),
+    "prelu_kernel": lambda F, g: g["self"].clamp(min=0) + g["weight"] * g["self"].clamp(max=0),
+    "constant_pad_nd": lambda F, g: F.pad(g["self"], g["pad"], value=g["value"]),
     "convolution": _convolution,
+    "elu": _elu,
     "index": _indexed,
+    "rnn_layer": _lstm_layer,
+    "group_norm": lambda F, g: F.group_norm(
+        g["input"], g["group"], g["weight"], g["bias"], g["eps"]
+    ),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
     "slice": _sliced,
     "to": lambda F, g: g["self"].clone(),
+    "scaled_dot_product_attention": _attention,
+    "unsafe_split": lambda F, g: [
+        part.clone() for part in g["self"].split(g["split_size"], g["dim"])
+    ],
+    "upsample_bilinear2d": _resized("bilinear"),
+    "upsample_nearest2d": _resized("nearest"),
     "view": _reshaped,
+    "where": lambda F, g: _ours().where(g["condition"], g["self"], g["other"]),
 }
-IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
+RENAMED = {"im2col": "unfold", "log_sigmoid": "logsigmoid"}
+IGNORED = (
+    "dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit", "check_errors",
+    "compute_uv", "compute_v",
+)  # fmt: skip
+
+
+def _ours() -> Any:
+    return sys.modules["minigrad"]
 
 
 def call_ours(call: TorchCall, operands: Given) -> Any:
@@ -68,7 +131,7 @@ def call_ours(call: TorchCall, operands: Given) -> Any:
 
     operands    our tensors, or lists of them, by the names of the arguments
     """
-    ours, known = sys.modules["minigrad"], documented(call.name)
+    ours, known = _ours(), documented(call.name)
     given = {k: v for k, v in call.settings.items() if k not in IGNORED} | operands
     F, whole = ours.nn.functional, {**call.defaults, **given}
     if known in LOSSES:
@@ -76,10 +139,14 @@ def call_ours(call: TorchCall, operands: Given) -> Any:
         return getattr(F, known)(whole.pop("self"), **_not_none(whole))
     if known in BY_POSITION:
         values = (whole[key] for key in BY_POSITION[known].split())
-        return getattr(F, known)(*[None if value == [] else value for value in values])
+        function = getattr(F, RENAMED.get(known, known))
+        return function(*[None if value == [] else value for value in values])
     if known in OTHERWISE:
         return OTHERWISE[known](F, whole)
     first = next(iter(given))
+    group, _, name = known.lstrip("_").partition("_")
+    if group == "linalg" and hasattr(ours.linalg, name := name.removesuffix("_ex")):
+        return getattr(ours.linalg, name)(given.pop(first), **_not_none(given))
     for place in (*[Tensor] * (first == "self"), ours, F):
         if hasattr(place, call.name):
             return getattr(place, call.name)(given.pop(first), **_not_none(given))
