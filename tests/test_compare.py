@@ -6,7 +6,7 @@ import pytest
 import minigrad
 from minigrad import nn, ones_like, stack, tensor
 from minigrad.autograd import grad
-from minigrad.core.errors import BackwardTwice, NoGradient
+from minigrad.core.errors import BackwardTwice, NoGradient, SavedValueChanged
 from minigrad.teach import compare, compare_in
 from minigrad.teach.difference import difference
 
@@ -276,6 +276,38 @@ def test_the_sum_of_several_passes_is_recognized_after_the_last_one():
     row = compare_in({"x": x, "z": z, "tape": tape}, z, {"x": x.grad}).rows[0]
 
     assert row.diagnosis.kind == "accumulated_twice"
+
+
+def test_what_is_twice_a_grad_of_one_pass_is_not_taken_for_it():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = (x.detach() * x).sum()
+    z.backward(retain_graph=True)
+
+    assert "cut off from x by detach()" in compare(z, x=2 * x.detach()).rows[0].diagnosis.message
+
+
+def test_a_gradient_that_is_added_to_a_grad_of_another_loss_is_called_that():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (x * 5).sum().backward()
+    z = x.exp().sum()
+
+    found = compare(z, x=5 + x.detach().exp()).rows[0].diagnosis
+
+    assert found.kind == "accumulated_twice" and "x.grad plus the right gradient" in found.message
+
+
+def test_a_write_that_is_run_again_is_shown_at_its_own_line():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x.exp()
+        z = y.sum()
+        y.mul_(2)
+        with pytest.raises(SavedValueChanged):
+            y.sum().backward()
+        z = y.sum()
+
+    with pytest.raises(SavedValueChanged, match=r"changed .*y\.mul_\(2\)"):
+        compare_in({"x": x, "z": z, "tape": tape}, z, {"x": y})
 
 
 class Applied(minigrad.autograd.Function):

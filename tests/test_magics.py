@@ -589,6 +589,8 @@ def test_a_variable_that_is_nowhere_may_be_in_a_cell_that_has_not_run(shell, cap
             "g = minigrad.autograd.grad((x1 * x1).sum(), x1)\ng.norm()",
             "This is a tuple with 1 tensor.",
         ),
+        ("minigrad.nn.GRU(1, 1)(minigrad.ones(2, 1)).sum()", "This is a tuple with 2 tensors."),
+        ("minigrad.nn.LSTM(1, 1)(minigrad.ones(2, 1)).sum()", "This is a tuple with 2 items."),
         ("x1.grad = None\nx1.grad.zero_()", "A .grad is None until a backward pass has filled it"),
     ],
 )

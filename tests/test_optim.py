@@ -646,6 +646,17 @@ def test_explain_says_once_what_is_true_of_several_parameters():
     )
 
 
+def test_explain_does_not_blame_the_optimizer_for_a_loss_without_a_tape_or_a_frozen_tensor():
+    w, frozen = leaf(1.0), leaf(2.0).requires_grad_(False)
+    with minigrad.no_grad():
+        loss = w * frozen
+
+    text = str(minigrad.explain(optim.SGD([w]), loss))
+    assert "This loss has no tape" in text and "computed without w" not in text
+    text = str(minigrad.explain(optim.SGD([frozen, w]), w * frozen))
+    assert "frozen requires no gradient" in text and "computed without frozen" not in text
+
+
 def test_explain_does_not_say_that_a_loss_fills_what_its_tape_does_not_reach():
     old, new = leaf(1.0), leaf(2.0)
     sgd = optim.SGD([old], lr=0.1)

@@ -637,6 +637,12 @@ def test_an_optimizer_of_ones_own_is_compared_and_its_mistake_named(own, kind, s
     assert str(report).count("the largest difference is in") == 1
 
 
+def test_an_optimizer_that_is_not_a_class_is_refused():
+    made = optim.SGD([tensor([1.0])], lr=0.1)
+    with pytest.raises(TypeError, match="the optimizer is a class, like optim.SGD, but got SGD"):
+        compare_update(made, {"lr": 0.1}, yours=OwnAdam)
+
+
 @pytest.mark.parametrize("given", [{"params": [1.0]}, {"grads": [[5.0]]}])
 def test_parameters_without_gradients_are_refused(given):
     with pytest.raises(ValueError, match="params and grads belong together"):

@@ -48,7 +48,8 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
     if isinstance(f, Module):
         f = _in_double(f)
     elif hasattr(f, "double"):  # a module of PyTorch
-        f = deepcopy(f).double()
+        kept = (v for m in f.modules() for v in vars(m).values() if isinstance(v, tensor_kinds()))
+        f = deepcopy(f, {id(v): v for v in kept}).double()  # activations cannot be copied
     rows = []
     for k, x in enumerate(doubled):
         if not is_floating_tensor(x):

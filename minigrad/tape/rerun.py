@@ -10,14 +10,15 @@ through which a gradient flows from z to leaves are run again. Each result must 
 it does not, or if an operation cannot be applied again, we raise `CannotRepeat`.
 """
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.errors import AutogradError
+from minigrad.core.errors import AutogradError, Place
 from minigrad.core.node import Node
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
@@ -105,7 +106,7 @@ class Rerun:
             raise CannotRepeat(f"{what} cannot be applied again")
         try:
             with np.errstate(all="ignore"):
-                made = self._called(k, call)
+                made = _at_line(entry.place, partial(self._called, k, call))
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
             raise CannotRepeat(f"{what} cannot be called here: {error}") from None
         return list(made) if isinstance(made, tuple | list) else [made]
@@ -204,6 +205,14 @@ class Rerun:
         before = self.entries[k].results[output].array
         if before is not None and not repeats(result.array, before, 1e-5):
             raise CannotRepeat(f"run again, {self.names[k]} has a different value")
+
+
+def _at_line(place: Place | None, call: Callable[[], Any]) -> Any:
+    """Call it as if from this line: what it makes or writes to, and its errors, name the user's line, not ours."""
+    if place is None:
+        return call()
+    code = (lambda call: call()).__code__.replace(co_filename=place.file, co_firstlineno=place.line)
+    return FunctionType(code, {})(call)
 
 
 def computed_again(recorders: Iterable[Recorder], z: object) -> tuple[Rerun | None, str]:

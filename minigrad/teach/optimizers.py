@@ -120,10 +120,8 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     if loss is not None and not isinstance(loss, tensor_kinds()):
         raise TypeError(f"loss must be a Tensor, but got {type(loss).__name__}.")
     names = _names(namespace_of(sys._getframe(1)))
-    leaves = None
-    if loss is not None:
-        root = node_of(loss)
-        leaves = list(filter(is_leaf, reachable([] if root is None else [root])))
+    root = None if loss is None else node_of(loss)
+    leaves = None if root is None else list(filter(is_leaf, reachable([root])))
     written = {id(p): version for p, version in getattr(optimizer, "_written", ())}
     rows = [
         _row(p, name, k, leaves, written.get(id(p))) for k, name, p in _parameters(optimizer, names)
@@ -131,6 +129,8 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     groups = len(optimizer.param_groups)
     headline = f"{type(optimizer).__name__} holds {count_of(len(rows), 'tensor')} in {count_of(groups, 'group')}"
     answers = [*_leaves_not_held(rows, leaves, names), *_answers(rows, optimizer)]
+    if loss is not None and root is None:
+        answers.insert(0, NO_TAPE)
     return Explanation(headline, rows, answers)
 
 
@@ -159,7 +159,7 @@ def _row(
 ) -> ParameterRow:
     node = node_of(p)
     node = node if node is not None and is_leaf(node) else None
-    reached = None if leaves is None else node in leaves
+    reached = None if leaves is None or node is None else node in leaves
     same, graded = node is not None and node.variable is p, p.grad is not None
     trouble: Trouble | None = None
     if node is None:
@@ -170,6 +170,11 @@ def _row(
         trouble = "no gradient"
     return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, trouble)
 
+
+NO_TAPE = (
+    "This loss has no tape, so no backward pass from it fills a .grad. Was it computed within no_grad(), or "
+    "detached, or does no parameter require a gradient?"
+)
 
 # The remarks on one parameter, and on several.
 REASONS = {

@@ -211,7 +211,8 @@ def about_a_tuple(error: BaseException) -> str:
         return ""
     if not hasattr(given[0], str(error.name)):  # type: ignore[attr-defined]
         return ""
-    kind, n = type(given).__name__, count_of(len(given), "tensor")
+    kind, items = type(given).__name__, all(isinstance(x, tensor_kinds()) for x in given)
+    n = count_of(len(given), "tensor" if items else "item")
     return f". This is a {kind} with {n}. To fix it, take one out of it, as in  (x,) = ctx.saved_tensors  or  grads[0]"
 
 

@@ -119,6 +119,10 @@ def compare_update(
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
+    if not callable(optimizer):
+        raise TypeError(
+            f"compare_update: the optimizer is a class, like optim.SGD, but got {type(optimizer).__name__}."
+        )
     ours, new = _engine_of(optimizer)
     mine = _steps_of(yours, settings, start, gs, names, new)
     right = run_optimizer(optimizer, settings, start, gs, new)

@@ -276,15 +276,17 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[tuple[Any, Any]]:
 
 @mistake_in(KEPT, "accumulated_twice")
 def _accumulated(a: Answer) -> Places:
-    """This is {x}.grad, the sum over several backward passes. The gradient of {z} is one of them.
+    """This is {x}.grad{n}, the sum over several backward passes. The gradient of {z} is one of them.
 
     backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it.
     """
     # What `.grad` holds after several passes.
     left = a.x.grad if a.x.is_leaf else None
     if left is not None and not left.is_sparse:
-        if any(a.gives(g) for g in (left.array, left.array + a.right)):
-            yield {}
+        if a.gives(left.array):
+            yield {"n": ""}
+        elif a.gives(left.array + a.right) and not a.equal(left.array, a.right):
+            yield {"n": " plus the right gradient"}
 
 
 def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
