@@ -140,3 +140,18 @@ def test_a_result_that_is_not_repeated_is_refused():
 
     with pytest.raises(CannotRepeat, match="run again, z has a different value"):
         Rerun(tape._recorder).run(z)
+
+
+def test_a_write_in_no_grad_is_run_again_without_a_gradient():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x * 2
+        with minigrad.no_grad():
+            y.clamp_(min=3)
+        z = (y * y).sum()
+        z.backward()
+
+    rerun = Rerun(tape._recorder)
+    rerun.run(z)
+
+    assert minigrad.autograd.grad(rerun.ours(z), rerun.ours(x))[0].tolist() == x.grad.tolist()

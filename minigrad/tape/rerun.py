@@ -11,9 +11,10 @@ it does not, or if an operation cannot be applied again, we raise `CannotRepeat`
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property, partial
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -76,6 +77,12 @@ class Rerun:
         with modes.unobserved(), modes.enable_grad(), fork_rng():
             for k in sorted(computed_from(self.entries, [root])):
                 self._again(k)
+        leaves: set[int] = set()
+        for (k, output), again in self.known.items():  # after a write in no_grad(), a graph goes on
+            made = self.entries[k].results[output]
+            if made.requires_grad and not again.requires_grad or made.tensor in leaves:
+                raise CannotRepeat(f"{self.names[k]} was written to in no_grad()")
+            leaves |= {made.tensor} if self.entries[k].backward == "AccumulateGrad" else set()
 
     def _again(self, k: int, in_time: bool = True) -> None:
         """Compute the results of an entry. A view of memory that was written to since has other values."""
@@ -85,7 +92,7 @@ class Rerun:
             if in_time:
                 self._must_agree(k, output, result)
             if isinstance(result.node, Node):
-                result.node.place = entry.place  # the user's line, not ours
+                result.node.place = result.node.place or entry.place  # not ours
             self.known[k, output] = self._ours[made.tensor] = result
 
     @cached_property
@@ -109,12 +116,12 @@ class Rerun:
                 made = _at_line(entry.place, partial(self._called, k, call))
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
             raise CannotRepeat(f"{what} cannot be called here: {error}") from None
-        return list(made) if isinstance(made, tuple | list) else [made]
+        return list(made) if isinstance(made, tuple | list) else [cast(Tensor, made)]
 
     def _call_of(self, entry: Entry) -> OpCall | TorchCall | None:
         return entry.called or entry.op_call
 
-    def _called(self, k: int, call: OpCall | TorchCall) -> Any:
+    def _called(self, k: int, call: OpCall | TorchCall) -> object:
         """The result of a recorded call, with our tensors."""
         entry = self.entries[k]
         written = None if entry.through is None else self._view(entry.through, k)
@@ -130,10 +137,13 @@ class Rerun:
         assert isinstance(op, Op)
         if op.view:
             return written._rearrange(op, **call.settings)
-        written._write(op, *operands[1:], **call.settings)
+        # In no_grad(), a write leaves the node as it is.
+        before = self.entries[entry.inputs[0].entry or 0].queue_key
+        with modes.set_grad_enabled(modes.is_grad_enabled() and entry.queue_key != before):
+            written._write(op, *operands[1:], **call.settings)
         return written if written._base is None else written._base
 
-    def _called_as_torch(self, entry: Entry, call: TorchCall, written: Tensor | None) -> Any:
+    def _called_as_torch(self, entry: Entry, call: TorchCall, written: Tensor | None) -> object:
         """The result of our operation for a recorded one of PyTorch; `written` is the view that it writes to."""
         given: dict[str, Any] = {}
         operands = 0
@@ -145,10 +155,15 @@ class Rerun:
         own = {self._number(i) for i in entry.inputs[:operands]}
         if any(i.gradient and self._number(i) not in own for i in entry.inputs):
             raise CannotRepeat(f"{entry.op} reads a tensor that is not among its operands")
+        if entry.stop:
+            raise CannotRepeat("a tensor was written to in no_grad()")
         first = next(iter(given))
         if not entry.inplace or isinstance(given[first], list) or call.name in REARRANGED:
             return repeat_call(call, given)
         written = given[first] if written is None else written
+        if hasattr(Tensor, f"{call.name}_"):
+            repeat_call(replace(call, name=f"{call.name}_"), {**given, first: written})
+            return written if written._base is None else written._base
         given[first] = written.clone()  # a rule may need what is overwritten
         written.copy_(repeat_call(call, given))
         return written if written._base is None else written._base
@@ -207,7 +222,7 @@ class Rerun:
             raise CannotRepeat(f"run again, {self.names[k]} has a different value")
 
 
-def _at_line(place: Place | None, call: Callable[[], Any]) -> Any:
+def _at_line(place: Place | None, call: Callable[[], object]) -> object:
     """Call it as if from this line: what it makes or writes to, and its errors, name the user's line, not ours."""
     if place is None:
         return call()

@@ -119,10 +119,6 @@ def compare_update(
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
-    if not callable(optimizer):
-        raise TypeError(
-            f"compare_update: the optimizer is a class, like optim.SGD, but got {type(optimizer).__name__}."
-        )
     ours, new = _engine_of(optimizer)
     mine = _steps_of(yours, settings, start, gs, names, new)
     right = run_optimizer(optimizer, settings, start, gs, new)
@@ -205,10 +201,13 @@ def _steps_of(
     return [_parts(step, names) for step in yours]
 
 
-def _engine_of(
-    optimizer: Callable[..., Any],
-) -> tuple[Callable[..., Any] | None, Callable[[Any], Any]]:
+def _engine_of(optimizer: Any) -> tuple[Callable[..., Any] | None, Callable[[Any], Any]]:
     """Our optimizer of this name, whose mistakes are known, and what makes tensors of its engine."""
+    if not callable(optimizer):
+        kind = type(optimizer).__name__
+        raise TypeError(
+            f"compare_update: the optimizer is a class, like optim.SGD, but got {kind}."
+        )
     if (getattr(optimizer, "__module__", None) or "").partition(".")[0] != "torch":
         return optimizer, wrap
     return getattr(optim, optimizer.__name__, None), sys.modules["torch"].tensor

@@ -220,3 +220,30 @@ def test_explain_says_that_an_optimizer_of_pytorch_holds_the_parameters_of_an_ea
     found = minigrad.explain(optimizer, model(torch.ones(3, 2)).sum())
     assert {row.trouble for row in found.rows} == {"not on the tape"}
     assert "the optimizer does not hold them: they will not change" in repr(found)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_write_in_no_grad_is_not_run_again_with_a_gradient(last):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = x * 2
+        with torch.no_grad():
+            z.clamp_(min=3)
+        z = z if last else z * z
+        z.backward(torch.ones(3))
+    (row,) = minigrad.compare(z, {x: x.grad}, gradient=torch.ones(3)).rows
+    wrong = x.detach() if last else 3 * x.grad
+    note = minigrad.compare(z, {x: wrong}, gradient=torch.ones(3)).rows[0].note
+    assert row.ok and tape
+    assert ("was written to in no_grad()" if last else "3 times what it should be") in note
+
+
+def test_an_operation_in_place_is_run_again_as_one_operation():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x * x
+        y += x
+        z = torch.where(x > 1, y, 2 * y).sum() + 0 * nn.functional.pad(x, (1, 1)).norm()
+        z.backward()
+    found = compared(z, x, torch.tensor([4.0, 4.0, 6.0]), tape).diagnosis
+    assert "gradient through the in-place Add (in the line  y += x) was left out" in found.message

@@ -6,6 +6,7 @@ below list the operations that have another name or other arguments in the dispa
 
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from minigrad.core.tensor import Tensor
@@ -15,21 +16,21 @@ from minigrad.tape.torch.operations import REDUCTIONS, documented
 Given = dict[str, Any]
 
 
-def _reshaped(F: Any, given: Given) -> Any:
+def _reshaped(F: ModuleType, given: Given) -> Tensor:
     return given["self"].reshape(given.get("size") or given.get("shape"))
 
 
-def _sliced(F: Any, given: Given) -> Any:
+def _sliced(F: ModuleType, given: Given) -> Tensor:
     dim = given["dim"] % given["self"].ndim
     part = slice(given["start"], given["end"], given["step"])
     return given["self"][(*[slice(None)] * dim, part)]
 
 
-def _indexed(F: Any, given: Given) -> Any:
+def _indexed(F: ModuleType, given: Given) -> Tensor:
     return given["self"][tuple(slice(None) if i is None else i for i in given["indices"])]
 
 
-def _convolution(F: Any, given: Given) -> Any:
+def _convolution(F: ModuleType, given: Given) -> Tensor:
     settings = {k: given[k] for k in ("stride", "padding", "dilation", "groups")}
     name = "conv"
     if given["transposed"]:
@@ -38,7 +39,7 @@ def _convolution(F: Any, given: Given) -> Any:
     return function(given["input"], given["weight"], given["bias"], **settings)
 
 
-def _lstm_layer(F: Any, given: Given) -> Any:
+def _lstm_layer(F: ModuleType, given: Given) -> tuple[Tensor, ...]:
     """One direction of one layer of nn.LSTM: the outputs of all steps, the last one, and the last cell."""
     if given["mode"] != 2:
         raise CannotRepeat("only an LSTM can be run again as one operation")
@@ -56,19 +57,19 @@ def _lstm_layer(F: Any, given: Given) -> Any:
     return z, h.reshape(given["hx_"].shape), c.reshape(given["cx_"].shape)
 
 
-def _attention(F: Any, given: Given) -> Any:
+def _attention(F: ModuleType, given: Given) -> Tensor:
     operands = (given[k] for k in ("query", "key", "value", "attn_mask"))
     settings = {k: given[k] for k in ("dropout_p", "is_causal", "scale")}
     return F.scaled_dot_product_attention(*operands, **settings)
 
 
-def _elu(F: Any, given: Given) -> Any:
+def _elu(F: ModuleType, given: Given) -> Tensor:
     negative = given["alpha"] * (given["input_scale"] * given["self"]).clamp(max=0).expm1()
     return given["scale"] * (given["self"].clamp(min=0) + negative)
 
 
-def _resized(mode: str) -> Callable[[Any, Given], Any]:
-    def resized(F: Any, given: Given) -> Any:
+def _resized(mode: str) -> Callable[[ModuleType, Given], Tensor]:
+    def resized(F: ModuleType, given: Given) -> Tensor:
         settings = {"align_corners": given["align_corners"]} if mode != "nearest" else {}
         return F.interpolate(given["self"], given["output_size"], mode=mode, **settings)
 
@@ -91,7 +92,7 @@ BY_POSITION = {
     "max_pool2d": "self kernel_size stride padding dilation ceil_mode",
     "softmax": "self dim",
 }
-OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
+OTHERWISE: dict[str, Callable[[ModuleType, Given], object]] = {
     "cdist": lambda F, g: _ours().cdist(g["x1"], g["x2"], g["p"]),
     "prelu_kernel": lambda F, g: g["self"].clamp(min=0) + g["weight"] * g["self"].clamp(max=0),
     "constant_pad_nd": lambda F, g: F.pad(g["self"], g["pad"], value=g["value"]),
@@ -122,11 +123,11 @@ IGNORED = (
 )  # fmt: skip
 
 
-def _ours() -> Any:
+def _ours() -> ModuleType:
     return sys.modules["minigrad"]
 
 
-def call_ours(call: TorchCall, operands: Given) -> Any:
+def call_ours(call: TorchCall, operands: Given) -> object:
     """Call our operation with the name of PyTorch's, as the tables say.
 
     operands    our tensors, or lists of them, by the names of the arguments
