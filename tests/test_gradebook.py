@@ -651,9 +651,28 @@ def test_an_override_can_excuse_a_missing_submission(file, settings):
     assert bob.points == 2 and bob.marks[0].by == "override"
 
 
+def test_a_row_without_a_question_confirms_a_submission(file, settings, tmp_path):
+    file("overrides.csv", "student,question,points,reason\nada,,,looked at both files\n")
+    note = "the answer q was found by its position: please confirm"
+    unsure = {"confirm": True, "notes": [note]}
+    people = given(settings('overrides = "overrides.csv"'), "ada", "bob")
+    grades = [a_grade(name, a_question(confirm=True), **unsure) for name in ("ada", "bob")]
+
+    write_reports(gradebook_of("ps1", [grades], people), tmp_path)
+
+    ada, bob = rows_of(tmp_path / "gradebook.csv")
+    assert (ada["q"], ada["confirm"], bob["confirm"]) == ("1", "", "please confirm")
+    assert ada["note"].startswith("confirmed: looked at both files; ")
+    results = tmp_path / "gradescope" / "ada" / "results.json"
+    assert "needs to be confirmed" not in results.read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "rows, said",
     [
+        ("adda,,,x", "line 2: there is no student 'adda'. Did you mean ada?"),
+        ("ada,,1,x", "line 2: there is no question ''"),
+        ("ada,,,", "line 2: an override needs points and a reason"),
         ("adda,q,1,x", "line 2: there is no student 'adda'. Did you mean ada?"),
         ("ada,qq,1,x", "line 2: there is no question 'qq'. Did you mean q?"),
         ("ada,q,1,x\nAda,q,2,y", "line 3: line 2 has the same student and question"),
@@ -897,7 +916,8 @@ def test_a_manual_mark_is_added_to_the_points_of_the_checks(graded, tmp_path):
     assert (tmp_path / "out" / "overview.html").read_text("utf-8").count(">?</td>") == 1
     mark(tmp_path / "out" / "manual.csv", "ada", "why", points="2,5", comment="=half\nof it")
 
-    grade(tmp_path, tmp_path / "author" / "ps1.ipynb")
+    done = grade(tmp_path, tmp_path / "author" / "ps1.ipynb")
+    assert "points changed, for 1 student: ada 4 -> 6.5\n" in done.output
     ada, *_ = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["why"], ada["confirm"]) == ("6.5", "2.5", "")
     assert "=half" in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")

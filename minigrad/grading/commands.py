@@ -24,8 +24,8 @@ from minigrad.grading.export.lms import read_marks, write_marks
 from minigrad.grading.files import one_line, write_json
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING_HANDED_IN, Gradebook, gradebook_of
-from minigrad.grading.gradebook.course import course_of, write_course
-from minigrad.grading.gradebook.csv_files import GradebookError
+from minigrad.grading.gradebook.course import course_of, gradebook_lines, write_course
+from minigrad.grading.gradebook.csv_files import GradebookError, points_text
 from minigrad.grading.gradebook.roster import UNKNOWN_STUDENT
 from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
@@ -255,8 +255,27 @@ def grade_command(
         settings = batch.Settings(seed, each, isolation, jobs, scheduler, limits)
         with _progress_bar() as show:
             book = grade_assignment(to_grade, submissions, out, settings, show)
+        before = _points_in(out / "gradebook.csv")
         written = write_reports(book, out)
+    _print_changes(before, book)
     _print_summary(book, written)
+
+
+def _points_in(gradebook: Path) -> dict[str, str]:
+    """The points of each student before this run; empty if there is no gradebook that can be read."""
+    with suppress(GradebookError):
+        return {line.student.id: points_text(line.points) for line in gradebook_lines(gradebook)}
+    return {}
+
+
+def _print_changes(before: dict[str, str], book: Gradebook) -> None:
+    """Print whose points have changed since the run before: a check was corrected, or they handed in again."""
+    now = {row.student.id: points_text(row.points) for row in book.rows}
+    changed = [f"{s} {before[s]} -> {now[s]}" for s in now if before.get(s, now[s]) != now[s]]
+    if changed:
+        more = f", and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
+        who = count_of(len(changed), "student")
+        typer.echo(one_line(f"points changed, for {who}: {', '.join(changed[:SHOWN])}{more}"))
 
 
 @app.command("mark")
@@ -457,6 +476,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
             raise
 
 
+SHOWN = 20  # students in a line
 SHOWN_ERRORS = (
     *(batch.BatchError, NbvalDidNotRun, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
     *(NoSuchPackage, NoSandbox, GivenCellsFailed, GradebookError),

@@ -336,6 +336,9 @@ class _Builder:
         if grades:
             handed = self.provided.last_of(student, grades)
             late = lateness(student.id, handed, self.provided.settings)
+        confirmed = self.provided.overrides.get((student.id, ""))
+        if confirmed:
+            grades = tuple(_confirmed(grade) for grade in grades)
         graded_questions = {
             question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades
@@ -348,15 +351,17 @@ class _Builder:
             if answer := self.provided.answers.get(cell):
                 alike = tuple(self.alike.get(cell, ()))
                 mark = replace(mark, answer=answer["text"], alike=alike)
-            if override := self.provided.overrides.get(cell):
+            override = self.provided.overrides.get(cell)
+            if override and override.points is not None:
                 points, reason = override.points, override.reason
                 mark = replace(mark, points=points, by="override", comment=reason, open=False)
             marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
-        confirm = confirm or "please confirm" in note
+        confirm = confirm or (not confirmed and "please confirm" in note)
         handed_in = {grade["exercise"] for grade in grades}
         absent = {run[0]["exercise"] for run in self.runs if run and grades} - handed_in
         notes = [note] if note else []
+        notes += [f"confirmed: {confirmed.reason}"] if confirmed else []
         notes += [f"{name}: {NOTHING_HANDED_IN}" for name in sorted(absent)]
         return GradebookRow(student, tuple(marks), late, grades, tuple(notes), confirm)
 
@@ -382,6 +387,12 @@ class _Builder:
         earned, changed = column.counted(marked.points), marked.note == by_hand.CHANGED
         points = csv_files.rounded(earned * late.share)
         return Mark(column, earned, points, "person", marked.comment, confirm=changed)
+
+
+def _confirmed(grade: Grade) -> Grade:
+    """The grade, without the request that somebody confirm some of its answers."""
+    questions: list[QuestionGrade] = [{**q, "confirm": False} for q in grade["questions"]]
+    return {**grade, "confirm": False, "questions": questions}
 
 
 def equal_ones(

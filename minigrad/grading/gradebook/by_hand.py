@@ -121,25 +121,31 @@ def _shown(answer: str) -> str:
 
 @dataclass(frozen=True)
 class Override:
-    """Points that replace a student's mark for a question, and the reason."""
+    """Points that replace a student's mark for a question, and the reason.
 
-    points: Decimal
+    points    None: nothing is replaced; somebody has looked at the submission, and confirms it
+    """
+
+    points: Decimal | None
     reason: str
 
 
 def read_overrides(
     path: Path | None, roster: Roster, questions: Sequence[str]
 ) -> dict[GradebookCell, Override]:
-    """Read the overrides from a CSV with the columns student, question, points and reason."""
+    """Read the overrides from a CSV with the columns student, question, points and reason.
+
+    A confirmation of a submission has neither question nor points, and the key (student, "").
+    """
     found: dict[GradebookCell, Override] = {}
     columns = ("student", "question", "points", "reason")
     for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
         cell = roster.named(row["student"], row.where).id, row["question"]
-        if cell[1] not in questions:
+        points, confirms = row.points("points"), not (cell[1] or row["points"])
+        if cell[1] not in questions and not confirms:
             raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
         row.once(cell, "student and question")
-        points = row.points("points")
-        if points is None or not row["reason"]:
+        if not row["reason"] or (points is None and not confirms):
             raise row.wrong("an override needs points and a reason. To fix it, write both.")
         found[cell] = Override(points, row["reason"])
     return found
