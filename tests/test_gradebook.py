@@ -1,5 +1,6 @@
 """The gradebook: what people add to the grades, and that nothing which a person gave is lost."""
 
+import base64
 import csv
 import http.client
 import json
@@ -10,6 +11,7 @@ import subprocess
 import threading
 import unicodedata
 import zipfile
+from contextlib import closing
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -798,7 +800,36 @@ def test_a_picture_in_an_answer_s_text_becomes_a_fingerprint(author, submit):
 
     why = written_in(recording, find_answers(recording, content))["why"]["text"]
 
-    assert re.fullmatch(r"It adds\. !\[\]\(picture [0-9a-f]{8}\) So it is\.", why)
+    assert re.fullmatch(r"It adds\. !\[\]\(picture [0-9a-f]{16}\) So it is\.", why)
+
+
+def a_png(size):
+    return base64.b64encode(b"\x89PNG\r\n" + bytes(size)).decode()
+
+
+def test_the_pictures_of_an_answer_are_shown_where_it_is_marked(of_people, tmp_path):
+    png, pasted = a_png(100), a_png(200)
+    path = of_people.submit("ada", why=f"![](attachment:a.png) ![](data:image/png;base64,{pasted})")
+    notebook = json.loads(path.read_text("utf-8"))
+    cells = {cell["id"]: cell for cell in notebook["cells"]}
+    cells["why"]["attachments"] = {"a.png": {"image/png": png, "image/jpeg": png}}  # no JPEG
+    others = {"image/svg+xml": "<svg><script/></svg>", "image/jpeg": [7], "text/html": "<b>"}
+    outputs = [{"data": {"image/png": [png[:60], f"{png[60:]}\n"]}}, {"data": others}, 7]
+    cells["plot"] |= {"source": "plot(losses)", "outputs": outputs}
+    path.write_text(json.dumps(notebook), "utf-8")
+
+    assert grade(tmp_path, of_people.author).exit_code == 0
+
+    answers = {row["question"]: row["answer"] for row in rows_of(tmp_path / "out" / "manual.csv")}
+    sizes = {p.stem: p.stat().st_size for p in (tmp_path / "out" / "pictures").iterdir()}
+    named = re.findall(r"\(picture (\w+)\)", f"{answers['plot']} {answers['why']}")
+    assert [sizes.get(name) for name in named] == [106, 206, 106, None]
+    server = MarkingServer(tmp_path / "out" / "manual.csv")
+    with closing(server.socket):
+        (_, plot), (_, why) = server.shown(("ada", "plot")), server.shown(("ada", "why"))
+    assert (plot.count("<img"), why.count("<img")) == (1, 2)
+    assert f'src="data:image/png;base64,{png}"' in plot and "The task" in why
+    assert "<script" not in plot + why
 
 
 def test_notes_call_an_answer_by_the_name_that_its_author_gave_it(author, submit):

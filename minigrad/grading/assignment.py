@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minigrad.grading.documents import WrittenAnswer
+from minigrad.grading.files import write_json
 from minigrad.grading.gradebook import book
-from minigrad.grading.gradebook.by_hand import update_manual
+from minigrad.grading.gradebook.by_hand import TASKS, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.settings import AssignmentSettings
@@ -84,6 +85,8 @@ def grade_assignment(
         strays = book.strays_in(runs, provided)
         cells = provided.answers.items()
         texts = {c: a["text"] for c, a in cells if c[1] in of and c[0] not in strays}
+        tasks = {column.id: column.task for column in columns if column.manual}
+        write_json(out / TASKS, tasks, private=True)
         # read the marks again: somebody may have marked answers during the run
         provided = replace(provided, marks=update_manual(manual, texts, of))
     return book.gradebook_of(assignment.name, runs, provided, columns)

@@ -102,8 +102,8 @@ class AnswersDocument(TypedDict):
     """A submission's answers. If `lost`, the run failed and may be repeated.
 
     `guessed` lists the answers that need confirmation: the answer cell was guessed, or a gradient
-    was computed by finite differences. `written` is there on the way from the recorder only: it is
-    stored in another file, so that answers hold no program.
+    was computed by finite differences. `written` and `pictures` (data URLs) are there on the way from the
+    recorder only: they are stored in other files, so that answers hold no program.
     """
 
     format: Literal["minigrad-answers-1"]
@@ -119,6 +119,7 @@ class AnswersDocument(TypedDict):
     guessed: list[str]
     questions: dict[str, QuestionAnswers]
     written: NotRequired[dict[str, WrittenAnswer]]
+    pictures: NotRequired[list[str]]
     lost: NotRequired[bool]
 
 

@@ -28,6 +28,13 @@ with suppress(ImportError):  # on Windows, where nothing is graded
 def write_text(
     path: Path, text: str, *, encoding: str = "utf-8", private: bool = False, lasting: bool = False
 ) -> Path:
+    """Write text as write_bytes does."""
+    return write_bytes(path, text.encode(encoding), private=private, lasting=lasting)
+
+
+def write_bytes(
+    path: Path, content: bytes, *, private: bool = False, lasting: bool = False
+) -> Path:
     """Write a file atomically, creating its folder if needed, and return its path.
 
     private    make it readable by its owner only
@@ -39,8 +46,8 @@ def write_text(
     if not private:  # keep the permissions of the existing file
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with open(descriptor, "w", newline="", encoding=encoding) as file:
-        file.write(text)
+    with open(descriptor, "wb") as file:
+        file.write(content)
         if lasting:
             file.flush()
             os.fsync(descriptor)

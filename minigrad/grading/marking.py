@@ -4,12 +4,17 @@ It shows one answer at a time and writes the marks to manual.csv (gradebook/by_h
 JavaScript. The server listens on 127.0.0.1 only, and its address contains a random token, so that
 other users of the machine cannot reach it. Students' text is escaped, as in all our pages.
 
+The tasks and the pictures are beside the file with the marks, where `minigrad grade` wrote them.
+
     MarkingServer    serves the marks in a file until it is shut down
 """
 
+import base64
+import json
+import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -18,17 +23,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from markupsafe import Markup
+
 from minigrad.grading.files import locked
 from minigrad.grading.gradebook import by_hand
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
 from minigrad.grading.reports.pages import render_page
+from minigrad.grading.run.notebook import MAX_PICTURES
 
 MAX_SENT = 200_000  # bytes in a submitted form
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
 }
 ELSEWHERE = (
@@ -86,6 +94,10 @@ class MarkingServer(ThreadingHTTPServer):
             "mark.html",
             isolation=(),
             mark=mark,
+            task=self._task(mark.question),
+            pictures=[
+                (name, url) for name in _named_in(mark.answer) for url in self._pictures(name)
+            ],
             wrong=wrong,
             points=form["points"] if form else points,
             comment=form["comment"] if form else mark.comment,
@@ -96,6 +108,22 @@ class MarkingServer(ThreadingHTTPServer):
             after=_link(marks[cells[place + 1]]) if place + 1 < len(cells) else "",
         )
         return (HTTPStatus.CONFLICT if wrong else HTTPStatus.OK), page
+
+    def _task(self, question: str) -> str:
+        """What is asked; "" if that is not known."""
+        try:
+            return str(
+                json.loads((self.path.parent / by_hand.TASKS).read_bytes()).get(question, "")
+            )
+        except (OSError, ValueError):
+            return ""
+
+    def _pictures(self, name: str) -> Iterator[Markup]:
+        """The data URL of a picture in an answer, if it is there."""
+        folders = [self.path.parent, *self.path.parent.glob("*/")]  # or in that of its exercise
+        for path in [path for folder in folders for path in folder.glob(f"pictures/{name}.*")][:1]:
+            content = base64.b64encode(path.read_bytes()).decode()
+            yield Markup(f"data:image/{path.suffix[1:]};base64,{content}")
 
     def saved(self, cell: by_hand.GradebookCell, form: Mapping[str, str]) -> Reply:
         """Save a mark and redirect to the next unmarked answer, or show the form with its error."""
@@ -122,6 +150,11 @@ class MarkingServer(ThreadingHTTPServer):
         later = [*cells[cells.index(cell) + 1 :], *cells[: cells.index(cell)]]
         waiting = [marks[c] for c in later if _needs_marking(marks[c])]
         return HTTPStatus.SEE_OTHER, _link(waiting[0]) if waiting else "./"
+
+
+def _named_in(answer: str) -> list[str]:
+    """The fingerprints of the pictures in an answer."""
+    return list(dict.fromkeys(re.findall(r"\(picture ([0-9a-f]{16})\)", answer)))[:MAX_PICTURES]
 
 
 def _needs_marking(mark: by_hand.ManualMark) -> bool:

@@ -30,7 +30,7 @@ from minigrad.grading.gradebook.roster import (
     student_name,
 )
 from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
-from minigrad.grading.release.bundles import Bundles, titles_of
+from minigrad.grading.release.bundles import Bundles, tasks_of, titles_of
 from minigrad.grading.run.collect import NO_NOTEBOOK
 
 NOTHING_HANDED_IN = "nothing was handed in"
@@ -47,6 +47,7 @@ class QuestionColumn:
     manual    does a person mark it?
     counts    its weight, and whether partial credit is given
     title     the heading above it in the notebook
+    task      what is asked, if a person marks it
     """
 
     id: str
@@ -54,6 +55,7 @@ class QuestionColumn:
     manual: bool = False
     counts: QuestionSettings = QuestionSettings()
     title: str = ""
+    task: str = ""
 
     @property
     def of(self) -> Decimal:
@@ -74,14 +76,14 @@ def columns_of(exercises: Sequence[Bundles], settings: AssignmentSettings) -> li
     """
     found = []
     for recording, judge in exercises:
-        titles = titles_of(recording)
+        titles, tasks = titles_of(recording), tasks_of(recording)
         questions = [(q.id, q.points, False) for q in judge.questions]
         questions += [(q.id, q.points, True) for q in judge.manual]
         for question, points, manual in questions:
             name = question_name(judge.name, question, len(exercises))
             counts = settings.questions.get(name, QuestionSettings())
-            title = titles.get(question, "")
-            found.append(QuestionColumn(name, csv_files.exact(points), manual, counts, title))
+            told = titles.get(question, ""), tasks.get(question, "")
+            found.append(QuestionColumn(name, csv_files.exact(points), manual, counts, *told))
     names = [column.id for column in found]
     for name in settings.questions:
         if name not in names:

@@ -20,6 +20,7 @@ from minigrad.grading.gradebook.csv_files import nearest, points_text, read_tabl
 from minigrad.grading.gradebook.roster import Roster
 
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
+TASKS = "tasks.json"  # beside the file of marks: what is asked, for each question
 CHANGED = "the answer has changed since it was marked: please confirm"
 GONE = "there is no such answer now"
 MAX_ANSWER = 29_000  # characters of an answer in the CSV; Excel's limit for a cell is 32767

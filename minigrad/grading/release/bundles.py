@@ -170,6 +170,18 @@ def titles_of(recording: Recording) -> dict[str, str]:
     return titles
 
 
+def tasks_of(recording: Recording) -> dict[str, str]:
+    """Map each question that a person marks to its task: that cell, or the text above the answer."""
+    tasks, above = {}, ""
+    for cell in recording.cells:
+        text = cell["source"].strip() if cell["kind"] == "markdown" else ""
+        for question in recording.manual:
+            if question.cell == cell["id"]:
+                tasks[question.id] = text if question.task else above
+        above = "" if cell["answer"] else text or above
+    return tasks
+
+
 def make_bundles(author: str | Path) -> Bundles | None:
     """Make the bundles of an author's notebook; None if it declares no question.
 

@@ -3,6 +3,7 @@
     OUT/run.json                    the seed and the settings, which a resumed run must match
     OUT/answers/<key>.answers.json  the recorded answers, one file for each distinct submission
     OUT/written/<key>.json          what the student wrote for each question; no other file holds programs
+    OUT/pictures/                   the pictures in answers that a person marks
     OUT/class.json                  the students, and their answers files; written at the end
     OUT/grades.json, ...            the reports
 
@@ -34,12 +35,12 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer, conforms
-from minigrad.grading.files import digest, locked, write_json
+from minigrad.grading.files import digest, locked, write_bytes, write_json
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
-from minigrad.grading.run.notebook import Unreadable, read_bytes
+from minigrad.grading.run.notebook import Unreadable, picture_file, read_bytes
 from minigrad.grading.run.record import Job, job_of, unrecorded
 from minigrad.grading.run.recorder import RecorderFailed, lost, record_job, stop_recorders
 from minigrad.grading.sandbox.choose import choose_sandbox
@@ -212,9 +213,12 @@ def record_class(
 
 
 def _store(run: Run, key: str, document: AnswersDocument) -> None:
-    """Store a document, and what the student wrote apart from it."""
-    written = document.pop("written", None)
+    """Store a document, and apart from it what the student wrote, and the pictures in it."""
+    written, pictures = document.pop("written", None), document.pop("pictures", [])
     if run.folder is not None:
+        for picture in pictures:
+            if file := picture_file(picture):
+                write_bytes(run.folder / "pictures" / file[0], file[1], private=True)
         if written is not None:
             write_json(run.folder / "written" / f"{key}.json", written, private=True)
         write_json(run.folder / "answers" / f"{key}.answers.json", document, private=True)

@@ -4,13 +4,17 @@ If the file cannot be read, Unreadable says why in one sentence. Links are not f
 the file is run. Outputs may be huge, so they are cut from a large file before it is parsed.
 """
 
+import base64
 import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from typing import TypeGuard
 
 from minigrad.grading.release.syntax import defined_names, squeezed
 
@@ -22,6 +26,9 @@ MAX_SOURCE = 200_000  # characters in one cell
 MAX_PARSED = 1_000_000  # characters, over all cells, that are parsed for names
 # Colab writes a picture that is pasted into a text cell into its source
 PICTURE = re.compile(r"data:image/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{100,}")
+# What a browser may show of a student's pictures, and how their files begin
+SHOWN = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8\xff"}
+MAX_PICTURES = 20  # in one cell
 LINK = "it is a link to another file, and links are not followed"
 
 
@@ -38,6 +45,7 @@ class SubmittedCell:
     ids: tuple[str, ...]  # cell id, its copies in the metadata, nbgrader's grade_id
     names: tuple[str, ...]  # names that it defines, if it is Python
     position: int
+    pictures: tuple[str, ...] = ()  # data URLs: in its source, attached, and in its outputs
 
     @property
     def squeezed(self) -> str:
@@ -194,17 +202,53 @@ def without_pictures(text: str) -> str:
     """Replace each picture in the text by its fingerprint.
 
     >>> without_pictures("![a](data:image/png;base64," + 100 * "A" + ")")
-    '![a](picture e1a26465)'
+    '![a](picture e1a26465d9723f1d)'
     """
-    return PICTURE.sub(lambda found: f"picture {sha256(found[0].encode()).hexdigest()[:8]}", text)
+    return PICTURE.sub(lambda found: f"picture {fingerprint(found[0])}", text)
+
+
+def fingerprint(picture: str) -> str:
+    """The name of a picture, from its data URL."""
+    return sha256(picture.encode()).hexdigest()[:16]
+
+
+def picture_file(picture: str) -> tuple[str, bytes] | None:
+    """A picture's file name and its bytes, from its data URL; None if it is none that a browser may show."""
+    kind, _, text = picture.removeprefix("data:").partition(";base64,")
+    try:
+        content = base64.b64decode(text)
+    except ValueError:
+        return None
+    if kind not in SHOWN or not content.startswith(SHOWN[kind]):
+        return None
+    return f"{fingerprint(picture)}.{kind.removeprefix('image/')}", content
+
+
+def _pictures(raw: dict[str, object], source: object) -> Iterator[str]:
+    """The data URLs of the pictures in a cell's source, attachments and outputs."""
+    yield from PICTURE.findall(source) if isinstance(source, str) else ()
+    attached, outputs = raw.get("attachments"), raw.get("outputs")
+    found = list(attached.values()) if isinstance(attached, dict) else []
+    if isinstance(outputs, list):
+        found += [output.get("data") for output in outputs if isinstance(output, dict)]
+    for data in found:
+        for kind, text in data.items() if isinstance(data, dict) else ():
+            text = "".join(text) if _is_lines(text) else text
+            if kind in SHOWN and isinstance(text, str):
+                yield f"data:{kind};base64,{''.join(text.split())}"
+
+
+def _is_lines(source: object) -> TypeGuard[list[str]]:
+    return isinstance(source, list) and all(isinstance(line, str) for line in source)
 
 
 def _cell(raw: object, position: int, room: int) -> SubmittedCell | None:
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", raw.get("input", ""))
-    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+    if _is_lines(source):
         source = "".join(source)
+    pictures = tuple(islice(_pictures(raw, source), MAX_PICTURES))
     if isinstance(source, str) and len(source) > MAX_SOURCE:
         source = without_pictures(source)
     if not isinstance(source, str) or len(source) > MAX_SOURCE:
@@ -226,4 +270,5 @@ def _cell(raw: object, position: int, room: int) -> SubmittedCell | None:
         tuple(i for i in ids if isinstance(i, str)),
         tuple(defined_names(source)) if len(source) <= room else (),
         position,
+        pictures,
     )

@@ -31,7 +31,7 @@ from minigrad.grading.release.syntax import imported_names, without_modules
 from minigrad.grading.run.carried import Carried, find_carried
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
-from minigrad.grading.run.written import nothing_written, written_in
+from minigrad.grading.run.written import nothing_written, pictures_in, written_in
 from minigrad.grading.sandbox.choose import Sandbox
 from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
@@ -103,7 +103,7 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
         document["unreadable"] = str(error)
         return document
     document["notes"], document["written"] = found.notes, written_in(recording, found)
-    document["guessed"] = found.guessed
+    document["guessed"], document["pictures"] = found.guessed, pictures_in(recording, found)
     run = _Run(recording, found, sandbox, job["drawn"], limits, limits.submission)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:

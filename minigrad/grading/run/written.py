@@ -2,6 +2,7 @@
 
     written_in         the text of each answer, and its form
     nothing_written    the same for a submission that cannot be read
+    pictures_in        the pictures in the answers that a person marks
     form_of            a hash that is the same for equal answers of different students
 
 Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
@@ -18,7 +19,12 @@ from minigrad.grading.release.bundles import BundleCell, Recording, ids_of
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.release.syntax import NO_PROGRAM, squeezed, syntax_of
-from minigrad.grading.run.notebook import Cells, SubmittedCell, without_pictures
+from minigrad.grading.run.notebook import (
+    Cells,
+    SubmittedCell,
+    fingerprint,
+    without_pictures,
+)
 from minigrad.grading.run.submission import Found
 
 MIN_SIZE = 30
@@ -34,6 +40,15 @@ def written_in(recording: Recording, found: Found) -> dict[str, WrittenAnswer]:
     texts |= {q.id: manual_answer(found.cells, recording.cells, q) for q in recording.manual}
     starters |= {q.id: given[q.cell] for q in recording.manual}
     return {q: {"text": text, "form": form_of(text, starters[q])} for q, text in texts.items()}
+
+
+def pictures_in(recording: Recording, found: Found) -> list[str]:
+    """The pictures in the answers that a person marks, as data URLs."""
+    pictures: list[str] = []
+    for question in recording.manual:
+        for cell in _cells_of_answer(found.cells, recording.cells, question):
+            pictures += cell.pictures
+    return list(dict.fromkeys(pictures))
 
 
 def nothing_written(recording: Recording, text: str = "") -> dict[str, WrittenAnswer]:
@@ -58,7 +73,17 @@ def _code_answers(recording: Recording, sources: Mapping[str, str]) -> dict[str,
 
 
 def manual_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQuestion) -> str:
-    """The cells with the answer's id, or else the cells at its original position.
+    """What a student wrote for a question that a person marks; a picture is named by its fingerprint."""
+    texts = []
+    for cell in _cells_of_answer(cells, layout, question):
+        text = without_pictures(cell.source.strip())
+        names = (f"(picture {fingerprint(picture)})" for picture in cell.pictures)
+        texts += [text, *(name for name in names if name not in text)]
+    return "\n\n".join(texts)
+
+
+def _cells_of_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQuestion) -> Cells:
+    """The cells with the answer's id, or else the cells at its original position, if they are not the stub.
 
     layout    the cells of the notebook as it was released
     """
@@ -69,8 +94,7 @@ def manual_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQu
         ids = ids_of(layout[position])
         found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
     stub = squeezed(layout[position]["source"])
-    written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
-    return without_pictures("\n\n".join(written))
+    return [c for c in found if c.squeezed not in ("", stub)]
 
 
 def _cells_below(cells: Cells, layout: Sequence[BundleCell], position: int) -> Cells:
