@@ -5,6 +5,7 @@ Only this module imports Typer and Rich, so `import minigrad` needs only NumPy.
 """
 
 import importlib.util
+import io
 import logging
 import os
 import signal
@@ -56,6 +57,9 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks ends no command
+            stream.reconfigure(errors="replace")
     app()
 
 

@@ -1,5 +1,7 @@
 """The chain: the grad_fn chain of a tensor, as a tree."""
 
+import io
+
 import pytest
 
 import minigrad
@@ -98,3 +100,16 @@ def test_the_chain_is_the_same_each_time_and_escaped_in_html():
 def test_only_tensors_have_a_chain():
     with pytest.raises(TypeError, match="takes a tensor, but got int"):
         minigrad.chain(3)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_chain_a_tape_and_a_comparison_can_be_printed_in_any_encoding(monkeypatch, encoding):
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x * x + x
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+
+    texts = [repr(minigrad.chain(y)), repr(tape), repr(minigrad.compare(y, x=x))]
+
+    assert all(text.encode(encoding) for text in texts)
+    assert ("`- x  AccumulateGrad" in texts[0]) is (encoding != "utf-8")

@@ -25,7 +25,7 @@ import numpy as np
 from minigrad.core.engine import AnyNode
 from minigrad.core.node import reachable
 from minigrad.tape.adapters import is_leaf, node_of, tensor_kinds
-from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
+from minigrad.tape.names import namespace_of, printable, shape_text, short, tensors_in
 from minigrad.tape.render.shapes import esc
 
 DEEPEST = 16  # levels of indentation
@@ -121,7 +121,7 @@ class Chain:
         return "  ".join(parts)
 
     def __repr__(self) -> str:
-        return "\n".join(self._texts(str, "{}", "{}"))
+        return printable("\n".join(self._texts(str, "{}", "{}")))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """The text, and HTML in which leaves and repeated nodes are marked by font weight and style."""

@@ -40,7 +40,7 @@ from minigrad.tape.events import (
     TorchCall,
     computed_from,
 )
-from minigrad.tape.names import near, number_text, short
+from minigrad.tape.names import near, number_text, printable, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render.text import table_text
@@ -88,7 +88,8 @@ class Checked:
         agree = sum(row.ok for row in self.rows)
         head = f"check: {agree} of {len(self.rows)} gradients agree with the tape"
         width = max(len(row.name) for row in self.rows)
-        return "\n".join([head, *(f"    {r.name:<{width}}    {r.text()}" for r in self.rows)])
+        rows = (f"    {r.name:<{width}}    {r.text()}" for r in self.rows)
+        return printable("\n".join([head, *rows]))
 
 
 def check(recorder: Recorder, derived: Mapping[str, Any]) -> Checked:
@@ -245,7 +246,7 @@ class Differences:
         return "\n".join([text, *(f"At {self.name}{at or ''} {kink}" for at in self.kinks[:3])])
 
     def __repr__(self) -> str:
-        return _table(self, None)
+        return printable(_table(self, None))
 
 
 class AllDifferences:
@@ -259,7 +260,7 @@ class AllDifferences:
         return all(d.agrees() and d.agrees(mine) for d, mine in self.found)
 
     def __repr__(self) -> str:
-        return "\n\n".join(_table(d, mine) for d, mine in self.found)
+        return printable("\n\n".join(_table(d, mine) for d, mine in self.found))
 
 
 def differences(

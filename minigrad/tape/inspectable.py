@@ -15,7 +15,7 @@ from typing import Any
 
 from minigrad.core import display
 from minigrad.tape.document import Document, plain
-from minigrad.tape.names import near
+from minigrad.tape.names import near, printable
 from minigrad.tape.render import animation, draw, page, text
 from minigrad.tape.render.bitmap import rendered
 from minigrad.tape.render.text import dot_text
@@ -214,7 +214,7 @@ class Inspectable:
         return path
 
     def __repr__(self) -> str:
-        return self.text()
+        return printable(self.text())
 
     def too_large(self) -> str:
         """Why a notebook does not draw it, and what to do; "" if it does."""

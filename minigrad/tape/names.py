@@ -12,6 +12,7 @@ machines.
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -29,6 +30,10 @@ from minigrad.tape.document import ArrayFacts
 
 LONGEST = 40  # maximum number of characters to show of a name
 MANY = 64  # a longer list of tensors is not searched
+# What `printable` writes for these signs, if it has to
+PLAIN = str.maketrans(
+    dict(zip("├└─│↓→✓✗…×’", ("|", "`", "-", "|", "v", "->", "v", "x", "...", "x", "'")))
+)
 FEW = 8  # entries of an array that are shown in an expression
 
 
@@ -115,6 +120,22 @@ def short(text: object, longest: int = LONGEST) -> str:
     """
     text = clean(text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text as standard output can write it.
+
+    On Windows, and in some old terminals, a redirected output has no arrows, check marks or lines of a tree.
+
+    >>> printable("└─ ↓ x")
+    '└─ ↓ x'
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeError:
+        return text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
+    return text
 
 
 def number_text(value: Any) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from minigrad.tape import document as doc
-from minigrad.tape.names import in_words
+from minigrad.tape.names import in_words, printable
 
 
 class Arrival(NamedTuple):
@@ -216,7 +216,7 @@ class TapeState:
         rows = [head, f"    just now  {self.just_now}"]
         if self.number:
             rows += queue_lines(self.ready, self.waiting)
-        return "\n".join(rows)
+        return printable("\n".join(rows))
 
 
 def queue_lines(ready: Iterable[str], waiting: Mapping[str, int]) -> list[str]:

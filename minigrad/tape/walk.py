@@ -25,7 +25,7 @@ from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.document import Document, NotFinite, TapeNode, index_of
 from minigrad.tape.events import Backward, NodeRun
 from minigrad.tape.from_recording import nodes_of
-from minigrad.tape.names import shape_text, short
+from minigrad.tape.names import printable, shape_text, short
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.state import TapeState, queue_lines
 from minigrad.tape.steps import made_by_run
@@ -90,7 +90,7 @@ class WalkStep:
             rows.append(f"    adds it to {self.label}.grad")
         if self.makes:
             rows.append(f"    makes     {self.makes}, though none came in")
-        return "\n".join([*rows, *queue_lines(self.ready, self.waiting)])
+        return printable("\n".join([*rows, *queue_lines(self.ready, self.waiting)]))
 
 
 def live(

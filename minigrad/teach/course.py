@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
+from minigrad.tape.names import printable
+
 State = Literal["solved", "begun", "not tried"]
 
 _LINK = re.compile(r"\]\((\.\./exercises/[^)\s]+\.ipynb)\)")
@@ -60,7 +62,7 @@ class CourseMap:
         for lesson, notebooks in self.rows:
             lines += ["", lesson.title]
             lines += [f"    {_SIGNS[notebook.state]} {notebook.title}" for notebook in notebooks]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         def link(notebook: CourseNotebook) -> str:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 import minigrad
 from minigrad.tape import Tape
+from minigrad.tape.names import printable
 from minigrad.teach.compare import compare_in
 
 EXAMPLE = """\
@@ -67,7 +68,7 @@ def show_demo(console: Console) -> Tape:
 
 def _chain(z: minigrad.Tensor, variables: dict[str, Any]) -> Table:
     chain = minigrad.chain(z, namespace=variables)
-    rows = [(line.branch + line.what, line.remark) for line in chain.lines]
+    rows = [(printable(line.branch + line.what), line.remark) for line in chain.lines]
     return _table("The chain: what z.grad_fn leads to", ("node", "shape, and what is saved"), rows)
 
 

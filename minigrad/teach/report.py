@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, Protocol, TypeVar
 
+from minigrad.tape.names import printable
 from minigrad.tape.render.text import table_text
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Difference, decimal_text, magnitude, position
@@ -93,9 +94,8 @@ class Report(Generic[R]):
         return self.ok
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [self.headline, *self._table(), *(f"    {note}" for note in self._texts())]
-        )
+        notes = (f"    {note}" for note in self._texts())
+        return printable("\n".join([self.headline, *self._table(), *notes]))
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
