@@ -185,6 +185,7 @@ def saved_memory(tape: Tape) -> Figure:
     axis.step(steps, leaves, "--", where="post", color=COLORS[1], label="leaves only")
     axis.plot(peak, total[peak], "o", color=COLORS[1])
     axis.set(xlabel="step", ylim=(0, 1.1 * max(total) or 1))
+    axis.locator_params(axis="x", integer=True)
     axis.yaxis.set_major_formatter(lambda n, _: _in_bytes(n))
     axis.legend(fontsize="small")
     title = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
