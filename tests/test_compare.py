@@ -69,6 +69,16 @@ def test_a_small_sum_of_large_terms_in_single_precision_may_have_their_rounding(
     assert not compare(z, gradient=tensor(g), w=in_another_order + 1e-3).ok
 
 
+def test_a_small_entry_beside_large_ones_must_be_right():
+    x = tensor([4.0, 20.0], requires_grad=True)
+    z = x.exp()
+
+    right = z.detach().numpy()
+
+    assert compare(z, x=right * np.float32(1 + 3e-7)).ok
+    assert not compare(z, x=right * [2.0, 1.0]).ok
+
+
 def test_a_gradient_as_small_as_the_tolerance_has_a_remark():
     x = tensor([1.0, 2.0], requires_grad=True)
     z = x * x * 1e-9
