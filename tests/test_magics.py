@@ -408,6 +408,15 @@ def test_gradcheck_takes_a_model(shell):
     assert shell.user_ns["model"].weight.dtype == minigrad.float32
 
 
+def test_gradcheck_does_not_judge_a_function_that_draws_numbers(shell, capsys):
+    run(shell, "drop = minigrad.nn.Dropout(0.5)")
+
+    run(shell, "%gradcheck drop x1")
+
+    assert "called again with the same inputs, drop has another value" in capsys.readouterr().err
+    assert run(shell, "%gradcheck drop.eval() x1").result.ok
+
+
 def test_gradcheck_says_which_gradient_is_wrong(shell):
     run(shell, "def f(x, y): return (x * y).sum()\ndef g(x, y): return (x.detach() * x * y).sum()")
 

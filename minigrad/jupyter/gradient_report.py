@@ -16,7 +16,8 @@ from minigrad.autograd.numerical import GradcheckError, gradcheck
 from minigrad.core.tensor import Tensor
 from minigrad.nn import Module
 from minigrad.nn.stateless import functional_call
-from minigrad.tape.adapters import tensor_kinds
+from minigrad.tape.adapters import numbers_of, tensor_kinds
+from minigrad.tape.snapshot import repeats
 from minigrad.teach.own_backward import diagnose_backward
 from minigrad.teach.report import Report
 
@@ -60,6 +61,12 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
         try:
             check(f, tuple(given))
         except differs as error:
+            if not _repeats(f, doubled):
+                raise UsageError(
+                    f"%gradcheck: called again with the same inputs, {terms[0]} has another value, so there is "
+                    "nothing to compare with. To fix it, call .eval() if it is a model with dropout; or set the "
+                    "seed in it."
+                ) from None
             # Leave out the two Jacobians below the summary, which would fill the page.
             summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
             note = "; ".join(" ".join(line.split()).rstrip(".,") for line in summary.splitlines())
@@ -84,6 +91,14 @@ def _check_for(xs: list[Any]) -> tuple[Any, type[Exception]]:
         return gradcheck, GradcheckError
     theirs: Any = sys.modules["torch.autograd.gradcheck"]
     return theirs.gradcheck, theirs.GradcheckError
+
+
+def _repeats(f: Any, xs: list[Any]) -> bool:
+    """Does f compute the same numbers when it is called again?"""
+    results = (f(*map(_copied, xs)) for _ in range(2))
+    first, again = (z if isinstance(z, tuple | list) else [z] for z in results)
+    both = ((a, b) for a, b in zip(first, again) if isinstance(a, tensor_kinds()))
+    return all(repeats(numbers_of(a), numbers_of(b), 1e-9) for a, b in both)
 
 
 def is_floating_tensor(x: Any) -> bool:
