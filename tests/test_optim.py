@@ -657,6 +657,17 @@ def test_explain_does_not_blame_the_optimizer_for_a_loss_without_a_tape_or_a_fro
     assert "frozen requires no gradient" in text and "computed without frozen" not in text
 
 
+def test_explain_says_that_the_gradient_of_a_frozen_parameter_is_still_applied():
+    w = with_grad(leaf(1.0), 2.0).requires_grad_(False)
+    sgd = optim.SGD([w], lr=0.1)
+    sgd.step()
+
+    text = str(minigrad.explain(sgd))
+
+    assert w.item() == 0.8
+    assert "w.grad is left from an earlier pass, and step still applies it" in text
+
+
 def test_explain_does_not_say_that_a_loss_fills_what_its_tape_does_not_reach():
     old, new = leaf(1.0), leaf(2.0)
     sgd = optim.SGD([old], lr=0.1)

@@ -24,7 +24,7 @@ from minigrad.tape.adapters import has_torch, is_leaf, node_of, tensor_kinds
 from minigrad.tape.names import count_of, namespace_of, tensors_in
 from minigrad.teach.report import Report
 
-Trouble = Literal["frozen", "not on the tape", "no gradient"]
+Trouble = Literal["frozen", "frozen with a gradient", "not on the tape", "no gradient"]
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _row(
     same, graded = node is not None and node.variable is p, p.grad is not None
     trouble: Trouble | None = None
     if node is None:
-        trouble = "frozen"
+        trouble = "frozen with a gradient" if graded else "frozen"
     elif reached is False:
         trouble = "not on the tape"
     elif not graded and wrote is None:
@@ -181,6 +181,12 @@ REASONS = {
     "frozen": (
         "{who} requires no gradient, so no backward pass fills its .grad, and step skips it.",
         "{who} require no gradient, so no backward pass fills their .grad, and step skips them.",
+    ),
+    "frozen with a gradient": (
+        "{who} requires no gradient, but {grads} is left from an earlier pass, and step still applies it. To fix "
+        "it, set {grads} to None.",
+        "{who} require no gradient, but {grads} are left from an earlier pass, and step still applies them. To fix "
+        "it, set them to None.",
     ),
     "not on the tape": (
         "{who} is not on the tape of this loss: no backward pass from it fills {who}.grad. "
