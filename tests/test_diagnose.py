@@ -593,6 +593,15 @@ def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
     assert "{" not in str(row.diagnosis)
 
 
+def test_of_a_dropout_only_the_scale_is_missing_where_no_gradient_arrives_at_the_others():
+    x = leaf(X)
+    z = ((x * tensor([2.5, 0, 2.5, 2.5])) ** 2).sum()
+
+    row = compare(z, x=5 * X * [1, 0, 1, 1]).rows[0]
+
+    assert "is there, but the scale is missing" in row.note
+
+
 @pytest.mark.parametrize("program", HELD, ids=lambda program: program.__name__)
 def test_each_answer_of_the_third_examination_is_named(program):
     case = Case()

@@ -481,7 +481,9 @@ def _mask_missing(use: Use) -> Passes:
 
     Multiply by 1 where the input passed, and by 0 elsewhere.
     """
-    wide, _ = _mask(use)
+    wide, passes = _mask(use)
+    if use.op_name == "mul" and not np.any(wide[~passes]):
+        return None  # the masked entries get no gradient anyway, as in d * d
     if use.op_name in (*EXTREMES, "max_pool2d"):  # to all entries, or shared among them
         return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
