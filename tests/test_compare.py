@@ -296,6 +296,17 @@ def test_what_is_twice_a_grad_of_one_pass_is_not_taken_for_it():
     assert "cut off from x by detach()" in compare(z, x=2 * x.detach()).rows[0].diagnosis.message
 
 
+def test_the_grad_of_one_pass_with_a_gradient_of_its_own_is_not_called_a_sum():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = x * x * x
+    z.backward(tensor([1.0, 2.0, 3.0]), retain_graph=True)
+
+    note = compare(z, x=x.grad).rows[0].note
+
+    assert "x.grad, which a pass with another gradient than ones has filled" in note
+    assert "gradient=g" in note
+
+
 def test_a_gradient_that_is_added_to_a_grad_of_another_loss_is_called_that():
     x = tensor([1.0, 2.0, 3.0], requires_grad=True)
     (x * 5).sum().backward()

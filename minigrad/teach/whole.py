@@ -280,7 +280,27 @@ def _accumulated(a: Answer) -> Places:
 
     backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it.
     """
-    # What `.grad` holds after several passes.
+    if _starts_alike(a):
+        yield from _kept(a)
+
+
+@mistake_in(KEPT, "accumulated_twice")
+def _of_another_pass(a: Answer) -> Places:
+    """This is {x}.grad{n}, which a pass with another gradient than ones has filled, or several passes.
+
+    If it was  {z}.backward(g), write  compare({z}, ..., gradient=g).
+    """
+    if not _starts_alike(a):
+        yield from _kept(a)
+
+
+def _starts_alike(a: Answer) -> bool:
+    """Does a pass from z begin with the gradient that we take? That of several numbers cannot be left out."""
+    return a.z.array.size == 1 or not a.plain
+
+
+def _kept(a: Answer) -> Places:
+    """What `.grad` holds after several passes."""
     left = a.x.grad if a.x.is_leaf else None
     if left is not None and not left.is_sparse:
         if a.gives(left.array):
