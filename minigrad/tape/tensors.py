@@ -77,7 +77,8 @@ class Tensors(ABC):
                 rows.append((entry.stop, *line))
         if not rows and leaves:
             more = ", ..." if len(leaves) > FEW else ""
-            rows = [("computed from", ", ".join(leaves[:FEW]) + more, "which require no gradient")]
+            which = f"which require{'s' * (len(leaves) == 1)} no gradient"
+            rows = [("computed from", ", ".join(leaves[:FEW]) + more, which)]
         return "\n" + aligned(list(dict.fromkeys(rows))) if rows else ""
 
     def _numbered(self, tensor: Any, number: int | None = None) -> int:
