@@ -67,6 +67,15 @@ def test_a_write_through_a_view_runs_again():
     assert tape.differences()
 
 
+def test_a_write_to_a_row_of_a_view_runs_again():
+    def f(x):
+        y = x * 1
+        y.view(2, 2)[0] *= 3
+        return (y * y).sum()
+
+    assert recorded(f, minigrad.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)).differences()
+
+
 def test_a_function_of_the_user_runs_again_and_its_backward_is_checked():
     class Square(minigrad.autograd.Function):
         @staticmethod

@@ -127,6 +127,10 @@ class Rerun:
         written = None if entry.through is None else self._view(entry.through, k)
         if isinstance(call, TorchCall):
             return self._called_as_torch(entry, call, written)
+        view, *others = entry.results
+        if view.version and getattr(call.op, "view", False) and not entry.inplace and not others:
+            if self._made_before(view.tensor, k) is not None:  # its memory was written to since
+                return self._view(view.tensor, k)
         operands = [
             call.constants[place] if i.entry is None else self._operand(i)
             for place, i in enumerate(entry.inputs)
@@ -183,12 +187,17 @@ class Rerun:
 
     def _view(self, number: int, k: int) -> Tensor:
         """The view with this number, to which entry k writes."""
-        made = ((j, r.tensor) for j in reversed(range(k)) for r in self.entries[j].results)
-        j = next(j for j, tensor in made if tensor == number)
+        j = self._made_before(number, k)
+        assert j is not None
         output = [r.tensor for r in self.entries[j].results].index(number)
         if (j, output) not in self.known:
             self._again(j, in_time=False)
         return self.known[j, output]
+
+    def _made_before(self, number: int, k: int) -> int | None:
+        """The latest entry before k that made the tensor with this number."""
+        made = ((j, r.tensor) for j in reversed(range(k)) for r in self.entries[j].results)
+        return next((j for j, tensor in made if tensor == number), None)
 
     def _operand(self, i: Input) -> Tensor:
         assert i.entry is not None
