@@ -1517,3 +1517,81 @@ def test_a_gradient_that_the_step_clears_and_an_optimizer_takes_is_none_after_ea
         w.grad = minigrad.full((2,), 7.0)
         step(minigrad.ones(2))
         assert w.grad is None
+
+
+def micro_step(wrap):
+    """Accumulates gradients over two calls, and counts the calls."""
+    w, b = (minigrad.tensor([k, 2.0], requires_grad=True) for k in (1.0, 3.0))
+    calls, seen = 0, []
+
+    @wrap
+    def step(x):
+        nonlocal calls
+        calls += 1
+        ((w + b) * w * x).sum().backward()
+        return w.sum()
+
+    for k in range(6):
+        step(minigrad.full((2,), k + 1.0))
+        seen += [*w.grad.tolist(), *b.grad.tolist()]
+        if k % 2:
+            w.grad = b.grad = None
+    return seen, step
+
+
+def test_gradients_are_accumulated_by_one_program_whatever_was_in_grad_when_it_was_recorded():
+    eager, _ = micro_step(lambda f: f)
+    compiled, step = micro_step(static.compile)
+
+    assert compiled == pytest.approx(eager)
+    assert len(step.programs) == 1 and step.programs[0].runs == 5  # of 6: recorded again once
+
+
+def changes_one_of_two_equal_gradients(w, b):
+    (w + b).sum().backward()
+    w.grad.mul_(0.5)
+
+
+def clips_two_equal_gradients(w, b):
+    (w + b).sum().backward()
+    nn.utils.clip_grad_norm_([w, b], 0.1)
+
+
+def empties_a_gradient_between_two_passes(w, b):
+    (w + b).sum().backward()
+    b.grad = None
+    (w * b).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        changes_one_of_two_equal_gradients,
+        clips_two_equal_gradients,
+        empties_a_gradient_between_two_passes,
+    ],
+)
+def test_what_a_step_does_to_one_gradient_leaves_the_others_as_in_an_eager_step(body):
+    found = []
+    for wrap in (lambda f: f, static.compile):
+        w, b = (minigrad.tensor([k, 2.0], requires_grad=True) for k in (1.0, 3.0))
+        step = wrap(lambda x: body(w, b) or x * 2)  # noqa: B023
+        for _ in range(3):
+            step(minigrad.ones(2))
+        found.append([*w.grad.tolist(), *b.grad.tolist()])
+
+    assert found[1] == pytest.approx(found[0])
+
+
+def test_a_grad_that_is_read_by_another_name_after_backward_is_refused():
+    w = minigrad.ones(2, requires_grad=True)
+    w.sum().backward()
+    kept = w.grad
+
+    @static.compile
+    def step(x):
+        (w * x).sum().backward()
+        return kept.sum()
+
+    with pytest.raises(ProgramError, match="reads it by another name"):
+        step(minigrad.ones(2))

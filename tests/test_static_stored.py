@@ -205,6 +205,17 @@ def a_count_beside_the_count_of_adam():
     return step
 
 
+class CountedMean(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.calls = minigrad.zeros(3), 0
+
+    def forward(self, x):
+        self.calls += 1
+        self.mean = 0.9 * self.mean + 0.1 * x
+        return (x * self.mean).sum()
+
+
 def counts_in_containers():
     w, calls, sums = minigrad.ones(3, requires_grad=True), [0], {"loss": 0.0, "n": 0}
     adam = optim.Adam([w], lr=0.1)
@@ -292,7 +303,7 @@ CASES = [
     put_into_a_dict_in_the_first_call, a_variable_from_outside, an_object_made_in_the_step,
     an_attribute_that_is_reset, an_attribute_made_in_the_first_call,
     a_result_that_the_first_call_stores, momentum_by_hand, FromFirstBatch, Reset, a_count_that_does_not_matter,
-    Masked, a_count_beside_the_count_of_adam, counts_in_containers,
+    Masked, a_count_beside_the_count_of_adam, counts_in_containers, CountedMean,
     gradients_after_the_step_of_an_optimizer,
 ]  # fmt: skip
 

@@ -100,7 +100,10 @@ class StepRecorder(ProgramRecorder):
         hooked = node.plan if isinstance(node.plan, Hooked) else None
         if hooked:
             g = hooked.enter(hooked.arrive(g, tensors=True), tensors=True)
-        total = node.grad = g if node.grad is None else node.grad + g
+        leaf.added = g if leaf.added is None else leaf.added + g
+        total = g if node.grad is None else node.grad + g
+        # A Slot of its own: another leaf may get the same gradient, and p.grad.mul_(2) changes that of p only.
+        node.grad = Slot(self, total.index) if isinstance(total, Slot) else total
         leaf.sum = total.index if isinstance(total, Slot) else -1
         if hooked:
             hooked.depart((), g, node, tensors=True)
@@ -132,8 +135,9 @@ class StepRecorder(ProgramRecorder):
         if leaf.is_fresh or self.has_read(old):
             leaf.node.grad = Slot(self, self.number(old))
         else:
-            self.before.append(OldValue(leaf.node, "grad", old, old.array.copy()))
-            leaf.node.grad = Slot(self, self.held(self.before[-1].array, STEP_NUMBER))
+            array = old.array.copy()
+            leaf.held = OldValue(leaf.node, "grad", old, array)
+            leaf.node.grad = Slot(self, self.held(array, STEP_NUMBER))
 
     def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """As in ProgramRecorder. Notes a parameter that an optimizer of `after` will write to."""
@@ -277,6 +281,7 @@ class StepRecorder(ProgramRecorder):
             if first is not None:  # and no other attribute held the same tensor
                 array = before.array.copy("K")
                 self.captured[first] = make.tensor(array, Counter(), None)
+                self.values[first] = self.values[first]._replace(name=STEP_NUMBER)
             self.before.append(OldValue(module, name, before, array))
             self.replaces.append(self.before[-1])
         return results
@@ -325,7 +330,6 @@ class StepRecorder(ProgramRecorder):
 
     def show_gradients(self) -> None:
         """Make each run leave the gradients in .grad, but for those that it clears first and an optimizer takes."""
-        used = {i for line in self.instructions for i in (*line.operands, *refs_in(line.settings))}
         for leaf in self.leaves.values():
             node, g, old = leaf.node, leaf.node.grad, leaf.old
             if not leaf.has_begun:
@@ -333,16 +337,24 @@ class StepRecorder(ProgramRecorder):
                     self.before.append(OldValue(node, "grad", old))
                 if not leaf.is_set:
                     continue
-                leaf.is_fresh = True  # no backward pass of the step reaches it
+            # What it was before does not matter if the step has set it, and has used nothing of it until then.
+            leaf.is_fresh |= leaf.is_set and not (leaf.has_begun and leaf.is_used)
             if g is None:
                 self.emptied.append(node)
                 g = node.grad = leaf.needed
             elif not isinstance(g, (Slot, SlotRows)):
                 g = node.grad = Slot(self, self.number(g))
             is_sum = isinstance(g, SlotRows) or (g is not None and g.index == leaf.sum)
-            adds = old is None and is_sum and not leaf.is_read and leaf.sum not in used
-            if not (leaf.is_fresh or adds or (old is not None and not self.has_read(old))):
-                self.before.append(OldValue(node, "grad", old))
+            adds = is_sum and not (leaf.is_fresh or leaf.is_used or self.has_read(old))
+            if adds:
+                node.grad = leaf.added
+            elif not leaf.is_fresh:
+                if leaf.held and self.has_read(old):
+                    raise ProgramError(
+                        "the step adds to a .grad and then reads it by another name, as in  grads = [p.grad]. To fix "
+                        "it, read p.grad itself."
+                    )
+                self.before.append(leaf.held or OldValue(node, "grad", old))
             if g is not None and leaf.is_fresh and g is leaf.taken:
                 self.emptied.append(node)
             elif g is not None:
@@ -375,7 +387,9 @@ class LeafGradient:
     is_set     has the step cleared or set it? If so before the first backward pass, is_fresh
     is_read    has the step read it first?
     has_begun  has a backward pass added to it, or has the step read it?
+    held       holds what it was before for the program, if it was a tensor
     sum        the number of the gradient after the last backward pass, or -1
+    added      what the backward passes have added to it
     taken      the gradient with which an optimizer has taken a step: no run stores it in .grad
     needed     the gradient with which an optimizer of `after` steps
     """
@@ -383,9 +397,16 @@ class LeafGradient:
     def __init__(self, node: AccumulateGrad) -> None:
         self.node, self.old = node, node.grad
         self.is_set = self.is_fresh = self.is_read = self.has_begun = False
+        self.held: OldValue | None = None
         self.sum = -1
+        self.added: Any = None
         self.taken: Any = None
         self.needed: Any = None
+
+    @property
+    def is_used(self) -> bool:
+        """Has the step read it, or has an optimizer taken a step with it?"""
+        return self.is_read or self.taken is not None
 
 
 class OldValue:

@@ -163,7 +163,7 @@ class Compiled:
             fix = "give it few different values, as by padding"
             self.times_recorded *= latest.runs <= 2
         self.times_recorded += changed is not None
-        if self.times_recorded == OFTEN:
+        if changed is not None and self.times_recorded == OFTEN:
             name = getattr(self.f, "__name__", "the function")
             warn_user(
                 f"static.compile has recorded {name} {OFTEN + 1} times, because {changed} has changed between the "
