@@ -2,8 +2,10 @@
 
 import copy
 import gc
+import os
 import pickle
 import random
+import sys
 import weakref
 from types import SimpleNamespace
 
@@ -1595,3 +1597,20 @@ def test_a_grad_that_is_read_by_another_name_after_backward_is_refused():
 
     with pytest.raises(ProgramError, match="reads it by another name"):
         step(minigrad.ones(2))
+
+
+def test_a_step_may_name_modules_of_python_and_of_packages():
+    packages = [sys, os, pytest]
+    step = static.compile(lambda x: x * len(packages))
+
+    assert step(minigrad.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_a_forward_that_is_replaced_in_an_object_is_noticed():
+    layer = nn.Linear(2, 2)
+    step = static.compile(lambda x: layer(x))
+    step(minigrad.ones(2))
+
+    layer.forward = lambda x: x * 3
+
+    assert step(minigrad.ones(2)).tolist() == [3.0, 3.0]

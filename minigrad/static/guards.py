@@ -10,8 +10,8 @@ they must be the same objects, or equal numbers and texts. Lists, dicts and obje
 as before: cfg.get("gain", 1.0), getattr(s, "gain", 1.0).
 
 Left out: the values of lists and arrays with more than 1000 entries, which are taken for data; names that are
-computed, as in getattr(s, key) or vars(s); the order of keys; methods of a class that are replaced; and what library
-code reads, such as os.environ.
+computed, as in getattr(s, key) or vars(s); the order of keys; methods of a class that are replaced; what library
+code reads, such as os.environ; and the variables of modules that are libraries.
 """
 
 import dis
@@ -347,7 +347,7 @@ def is_value(x: object) -> bool:
 
 def advances(x: object) -> bool:
     """Does it give something else in each call? It is an iterator, or a random generator."""
-    return isinstance(x, (Iterator, random.Random)) or type(x).__module__.startswith("numpy.random")
+    return isinstance(x, (Iterator, random.Random)) or _is_of(type(x), "numpy.random")
 
 
 def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
@@ -364,7 +364,8 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     if isinstance(x, FunctionType):
         return () if is_ours[x.__code__.co_filename] else _parts_of_function(name, x)
     if isinstance(x, ModuleType):
-        is_users = x.__spec__ is None or not is_ours[x.__spec__.origin or "<frozen"]
+        file = getattr(x, "__file__", None) or "<frozen"
+        is_users = x.__spec__ is None or not (is_ours[file] or "-packages" in file)
         return _attributes(name, x, vars(x)) if is_users else ()
     if isinstance(x, Optimizer):  # without a place: the program reads its settings in each run
         return [v._replace(place=None) for v in _settings_of(name, x)]
@@ -384,7 +385,7 @@ def _parts_of(name: str, x: Any) -> Iterable[OutsideVariable]:
     for c in reversed(_classes_of(x)):  # a class overrides its bases
         of_classes |= {} if _is_ours(c) else _data_in(c)
     parts += _attributes(name, x, {k: of_classes[k] for k in of_classes if k not in own})
-    return parts if ours or isinstance(x, type) else [*parts, _count(x, name)]
+    return parts if isinstance(x, type) else [*parts, _count(x, name)]
 
 
 def _parts_of_function(f_name: str, f: FunctionType) -> Iterator[OutsideVariable]:
@@ -451,7 +452,12 @@ def _data_in(cls: type) -> dict[str, object]:
 
 
 def _is_ours(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] == "minigrad"
+    return _is_of(cls, "minigrad")
+
+
+def _is_of(cls: type, package: str) -> bool:
+    name = cls.__module__  # no text, but a descriptor, in some classes that are written in C
+    return isinstance(name, str) and f"{name}.".startswith(f"{package}.")
 
 
 # ------------------------------------------------------------------ modules and optimizers
