@@ -177,6 +177,22 @@ def test_what_only_pictures_need_in_a_given_cell_is_left_out(changed):
     assert not gate_bundles(author, *make_bundles(author))
 
 
+def test_a_given_cell_with_an_exercise_may_import_what_another_one_writes(tmp_path):
+    cells = [
+        a_cell(
+            new_code_cell, "module", "%%writefile tool.py\ndef twice(x): return 2 * x", locked=True
+        ),
+        a_cell(new_code_cell, "given", f"from tool import twice\n{DIFFERENTIABLE}", locked=True),
+        a_cell(new_code_cell, "answer", DOUBLE, solution=True),
+        a_cell(new_code_cell, "check", "exercise.check()", grade=True, points=1, locked=True),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "doubles.ipynb")
+
+    _, judge = make_bundles(tmp_path / "doubles.ipynb")
+
+    assert [q.id for q in judge.questions] == ["check"]
+
+
 def test_two_questions_of_one_name_are_refused(changed):
     def twice(cells, notebook):
         second = nbformat.from_dict(json.loads(json.dumps(cells["check"])))
@@ -224,6 +240,7 @@ from minigrad.teach import Implementation
 def twice(x):
     return 2 * x
 exercise = Implementation("double", twice, [{"x": (3,)}])"""
+DOUBLE = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
 DIFFERENTIABLE = """\
 from minigrad.teach import Differentiable
 exercise = Differentiable("double", lambda x: 2 * x, [[(3,)]])"""

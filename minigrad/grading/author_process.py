@@ -25,6 +25,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
 
 def _answer(folder: Path) -> None:
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    sys.path.insert(0, str(folder))  # of modules that  %%writefile  cells write, as in a notebook
     shell = InteractiveShell.instance()
     for source in request["sources"]:
         ran = shell.run_cell(source, silent=True)
