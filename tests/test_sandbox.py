@@ -224,6 +224,17 @@ def test_a_kernel_survives_large_messages_and_the_report_says_what_failed_and_ho
     assert [(run.error or "").partition("aaa")[0] for run in runs] == list(cells.values())
 
 
+@pytest.mark.parametrize("tier", launch.TIERS)
+def test_no_exit_status_of_a_kernel_is_reported_as_too_many_files(image, tier):
+    try:
+        with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
+            run = kernel.run(f"import os; os._exit({launch.TOO_MANY})", time.monotonic() + 20)
+    except (NotStarted, OSError) as error:
+        pytest.skip(str(error))
+
+    assert run.error in ("exit status 1", f"exit status {launch.TOO_MANY}")
+
+
 def few_files(monkeypatch, tmp_path):
     """The self-test, with files that are enough to be too many, and no more than a test can bear."""
     source = choose.PROBE.read_text(encoding="utf-8").replace("10**6", "200_000")

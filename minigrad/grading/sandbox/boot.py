@@ -59,7 +59,7 @@ def _fork_and_watch(settings: dict[str, Any]) -> None:
     _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
     if settings["seccomp"]:
         lockdown.restrict_calls()
-    status = settings["too_many"] << 8  # an exit status, as waitpid gives it
+    ended, status = 0, settings["too_many"] << 8  # an exit status, as waitpid gives it
     folders = settings["folders"]
     with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be listed
         while sum(map(_files_in, folders)) <= settings["files"]:
@@ -70,6 +70,8 @@ def _fork_and_watch(settings: dict[str, Any]) -> None:
             if select.select(settings["ends"], [], [], LOOK)[0]:
                 break
     code = os.waitstatus_to_exitcode(status)
+    if ended and code == settings["too_many"]:  # its own status; ours would say that it made files
+        code = 1
     os._exit(code if code >= 0 else 128 - code)  # when PID 1 exits, the kernel kills the child
 
 
