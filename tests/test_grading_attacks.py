@@ -286,6 +286,14 @@ def test_only_outputs_are_cut_from_a_large_file(monkeypatch, encoding):
     assert read.source == source and read.ids == ("a",)
 
 
+def test_half_of_an_emoji_does_not_cost_the_answer():
+    cell = {"cell_type": "code", "source": "# \ud83d\ndef f(x):\n    return x"}
+
+    (read,), _ = cells_of(json.dumps({"cells": [cell]}).encode())
+
+    assert read.source == "# ?\ndef f(x):\n    return x" and read.names == ("f",)
+
+
 def test_only_a_limited_amount_of_text_is_parsed_for_names(monkeypatch):
     monkeypatch.setattr(notebook, "MAX_PARSED", 30)
     cells = [{"cell_type": "code", "source": f"name_{k} = 1"} for k in range(5)]

@@ -190,7 +190,8 @@ def _unzipped(submission: Submission, exercise: str, target: Path) -> Submission
     try:
         left_out = _unpack(zips[0], target, MAX_BYTES)
     except NoSubmissions:
-        return submission
+        damaged = f"{zips[0].name} is damaged, or only a part of a zip"
+        return replace(submission, problem=f"{submission.problem}; {damaged}")
     inner = _submission_of(target, exercise)
     problem = inner.problem and "; ".join(
         [f"its zip: {inner.problem}", *(why for _, why in left_out)]

@@ -263,7 +263,8 @@ def _cell(raw: object, position: int, room: int) -> SubmittedCell | None:
         theirs.get("grade_id") if isinstance(theirs, dict) else None,
     ]
     kind = raw.get("cell_type")
-    source = source.replace("\r\n", "\n")
+    # JSON may hold half of an emoji, which Python cannot parse.
+    source = source.replace("\r\n", "\n").encode(errors="replace").decode()
     return SubmittedCell(
         kind if isinstance(kind, str) else "",
         source,
