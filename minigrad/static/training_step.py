@@ -481,7 +481,8 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
     method of a class has programs for each object. The buffers of a program
     are shared by its runs, so threads that train at the same time must each compile the function. Gradients are added
     to .grad, as in an eager step. But those that the step clears first, and an optimizer of the step takes, are
-    not stored there: .grad is None. The results have no history.
+    not stored there: .grad is None. The results have no history. What the function prints, it prints only while it is
+    recorded.
 
     Random numbers are drawn again in each run, in the same order as in an eager run.
 
