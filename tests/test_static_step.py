@@ -1614,3 +1614,17 @@ def test_a_forward_that_is_replaced_in_an_object_is_noticed():
     layer.forward = lambda x: x * 3
 
     assert step(minigrad.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_gradients_of_rows_are_added_to_what_is_in_grad():
+    kept, table = [], nn.Embedding(3, 2, sparse=True)
+
+    @static.compile
+    def step(i):
+        (table(i).sum() + table.weight.sum()).backward()
+        kept.append(table.weight.sum())  # recorded twice
+
+    for _ in range(3):
+        step(minigrad.tensor([1, 1]))
+
+    assert table.weight.grad.tolist() == [[3.0, 3.0], [9.0, 9.0], [3.0, 3.0]]

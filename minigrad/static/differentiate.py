@@ -163,7 +163,7 @@ def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]
 
     def add(i: int, g: Slot | SlotRows) -> None:
         set_origin("sum", i)
-        grads[i] = grads[i] + g if i in grads else g
+        grads[i] = add_gradients(grads[i], g) if i in grads else g
 
     for line in recorder.instructions[::-1]:  # a copy, because the rules add more
         if line.result not in reach or line.result not in grads:
@@ -248,8 +248,6 @@ class SlotRows:
             return SlotRows(self.parts + other.parts, self.shape)
         return self.dense(other.recorder) + other
 
-    __radd__ = __add__
-
     def dense(self, recorder: ProgramRecorder) -> Slot:
         """The whole table: zeros, with all values added to their rows."""
         at = [row for row, _ in self.parts]
@@ -259,6 +257,11 @@ class SlotRows:
             flat = [v.reshape((int(np.prod(v.shape[:-1])), self.shape[1])) for _, v in self.parts]
             values = ops.cat(*flat, axis=0)
         return ops.put_zeros(values, index=(rows,), shape=self.shape)
+
+
+def add_gradients(a: Any, b: Any) -> Any:
+    """The sum of two gradients; a Slot cannot add rows."""
+    return a + b.dense(a.recorder) if isinstance(b, SlotRows) and isinstance(a, Slot) else a + b
 
 
 def _rows_of(recorder: ProgramRecorder, line: Instruction, g: Slot) -> Any:

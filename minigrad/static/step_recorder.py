@@ -22,7 +22,7 @@ from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.nn.module import Module
-from minigrad.static.differentiate import SlotRows, pull
+from minigrad.static.differentiate import SlotRows, add_gradients, pull
 from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
 from minigrad.static.slots import VALUES, Slot
 from minigrad.static.tracing import ProgramRecorder
@@ -90,7 +90,7 @@ class StepRecorder(ProgramRecorder):
             for i, node in leaves.items():
                 parts = [found[n] for n in numbers[i] if n in found]
                 if parts:
-                    self._accumulate(node, functools.reduce(operator.add, parts))
+                    self._accumulate(node, functools.reduce(add_gradients, parts))
 
     def _accumulate(self, node: AccumulateGrad, g: Any) -> None:
         """Add a gradient to the leaf's .grad. The hooks of a leaf work on Slots."""
@@ -100,8 +100,8 @@ class StepRecorder(ProgramRecorder):
         hooked = node.plan if isinstance(node.plan, Hooked) else None
         if hooked:
             g = hooked.enter(hooked.arrive(g, tensors=True), tensors=True)
-        leaf.added = g if leaf.added is None else leaf.added + g
-        total = g if node.grad is None else node.grad + g
+        leaf.added = g if leaf.added is None else add_gradients(leaf.added, g)
+        total = g if node.grad is None else add_gradients(node.grad, g)
         # A Slot of its own: another leaf may get the same gradient, and p.grad.mul_(2) changes that of p only.
         node.grad = Slot(self, total.index) if isinstance(total, Slot) else total
         leaf.sum = total.index if isinstance(total, Slot) else -1
