@@ -103,7 +103,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|
 # The code that draws in notebooks is imported when something is first shown; see core/display.py.
 core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.show"))
 
-# How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
+# How tapes and tensors are shown: "auto", "widget", "html", "svg", "png" or "text"; see jupyter/display.py.
 display = "auto"
 
 sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py

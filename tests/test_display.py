@@ -55,7 +55,7 @@ def test_nbval_is_shown_no_widgets_for_their_keys_differ_from_run_to_run(monkeyp
     assert display.chosen_mode() == "svg"
 
 
-@pytest.mark.parametrize("wanted", ["widget", "html", "svg", "text"])
+@pytest.mark.parametrize("wanted", ["widget", "html", "svg", "png", "text"])
 def test_the_session_and_the_environment_may_say_how(monkeypatch, wanted):
     monkeypatch.setenv("MINIGRAD_DISPLAY", wanted)
     assert display.chosen_mode() == wanted
@@ -134,6 +134,17 @@ def test_the_text_of_a_tensor_stays_as_it_was_and_alone_where_asked_for(monkeypa
 
     assert set(with_html) == {"text/plain", "text/html"} and set(alone) == {"text/plain"}
     assert with_html["text/plain"] == alone["text/plain"] == repr(x)
+
+
+def test_a_picture_is_stored_without_svg_if_asked_for():
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        x * 2
+
+    with display.shown_as("png"):
+        assert set(tape._repr_mimebundle_()) == {"text/plain", "image/png"}
+    with display.shown_as("svg"):
+        assert set(tape._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
 
 
 def picture(array):

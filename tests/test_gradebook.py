@@ -814,6 +814,7 @@ def test_the_pictures_of_an_answer_are_shown_where_it_is_marked(of_people, tmp_p
     cells = {cell["id"]: cell for cell in notebook["cells"]}
     cells["why"]["attachments"] = {"a.png": {"image/png": png, "image/jpeg": png}}  # no JPEG
     others = {"image/svg+xml": "<svg><script/></svg>", "image/jpeg": [7], "text/html": "<b>"}
+    cells["why"]["attachments"]["b.png"] = {"image/png": "\ud800"}
     outputs = [{"data": {"image/png": [png[:60], f"{png[60:]}\n"]}}, {"data": others}, 7]
     cells["plot"] |= {"source": "plot(losses)", "outputs": outputs}
     path.write_text(json.dumps(notebook), "utf-8")

@@ -8,7 +8,7 @@ registered. It is loaded when something is first shown.
     view(what)         the widget, as one more entry in a bundle
     show_widget(what)  shows the widget, where widgets can run
     card(report)       shows a report, if this runs in a notebook; returns whether it did
-    mode()             the current display mode: "widget", "html", "svg" or "text"
+    mode()             the current display mode: "widget", "html", "svg", "png" or "text"
 """
 
 from collections.abc import Callable

@@ -4,6 +4,7 @@
     "widget"    the inspector, with the picture and the table for front ends without widgets
     "html"      the inspector as a page inside the notebook, which needs no kernel
     "svg"       the picture, and the table as text
+    "png"       the same without SVG, which needs Inkscape when a notebook is exported to PDF through LaTeX
     "text"      only the table; tensors as text too
 
     minigrad.display = "svg"            for this session
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-MODES = ("auto", "widget", "html", "svg", "text")
+MODES = ("auto", "widget", "html", "svg", "png", "text")
 VARIABLE = "MINIGRAD_DISPLAY"
 
 _overrides: list[str] = []  # the modes set by `shown_as`, innermost last
@@ -35,7 +36,7 @@ class WrongMode(ValueError):
 
 
 def chosen_mode() -> str:
-    """The current display mode: "widget", "html", "svg" or "text", never "auto".
+    """The current display mode: "widget", "html", "svg", "png" or "text", never "auto".
 
     Raises ValueError, which says where the wrong name was set.
 

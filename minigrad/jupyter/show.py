@@ -54,8 +54,9 @@ def bundle(tape: Inspectable) -> dict[str, object]:
     if mode == "html":
         return data | {"text/html": framed(tape)}
     picture = draw.picture(tape.shown(), folded=True)
-    data["image/svg+xml"] = picture.svg()
-    if display.is_seen():
+    if mode != "png":
+        data["image/svg+xml"] = picture.svg()
+    if mode == "png" or display.is_seen():
         data["image/png"] = base64.b64encode(bitmap.rendered(picture, bitmap.NOTEBOOK)).decode()
     return data | widget_view(tape)
 

@@ -234,7 +234,7 @@ def _pictures(raw: dict[str, object], source: object) -> Iterator[str]:
     for data in found:
         for kind, text in data.items() if isinstance(data, dict) else ():
             text = "".join(text) if _is_lines(text) else text
-            if kind in SHOWN and isinstance(text, str):
+            if kind in SHOWN and isinstance(text, str) and text.isascii():
                 yield f"data:{kind};base64,{''.join(text.split())}"
 
 
