@@ -106,8 +106,8 @@ def _diagnosed_torch(
         return cls.forward(*args, **named) if apart else cls.forward(_Context(), *args, **named)
 
     with record() as tape, ExitStack() as stack:
-        stack.callback(setattr, whole, "apply", vars(whole)["apply"])  # the one of the recording
-        stack.callback(delattr, base, "apply")
+        for owner in (whole, base):  # the recording has one in each
+            stack.callback(setattr, owner, "apply", vars(owner)["apply"])
         whole.apply, base.apply = apply, classmethod(applied)
         again = f(*given)
     if not torch.allclose(again, z):

@@ -367,6 +367,22 @@ def test_a_function_of_the_user_is_one_operation_and_says_what_it_saved():
     assert (node.backward, [s.name for s in node.saved]) == ("SquareBackward", ["saved_tensors[0]"])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_an_apply_from_before_the_recording_is_one_operation_and_can_be_compiled():
+    square = torch_programs.Square.apply
+    compiled = torch.compile(lambda x: square(x * 2).sum(), backend="aot_eager")
+    x = ones(3)
+    with minigrad.record() as tape:
+        square(x).sum().backward()
+    assert order(tape) == ["SumBackward0", "SquareBackward", "AccumulateGrad"]
+    assert [n.op for n in tape.shown().nodes if n.op != "leaf"][-2:] == ["Square", "sum"]
+    with minigrad.record() as tape:
+        compiled(x).backward()
+    assert "SquareBackward" in order(tape) and "apply" not in vars(
+        torch.autograd.Function.__mro__[1]
+    )
+
+
 def test_a_function_is_recorded_where_its_apply_is_compiled_code(monkeypatch):
     """PyTorch 2.14 has no Python method there, but a descriptor without __func__."""
 

@@ -12,6 +12,7 @@ dependency: nothing here is imported before PyTorch is.
 A recording does not change results, gradients, versions or random numbers.
 """
 
+import inspect
 import os.path
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -45,6 +46,17 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
     def applied(cls: type, *args: Any, **kwargs: Any) -> Any:
         return operations.function(apply.__get__(None, cls), cls, args, kwargs)
 
+    # What `square = Square.apply` was before the recording calls the apply of the base class.
+    base = torch.autograd.Function.__mro__[1]
+    apply_of_base = inspect.getattr_static(base, "apply")
+
+    def applied_before(cls: type, *args: Any, **kwargs: Any) -> Any:
+        bound = apply_of_base.__get__(None, cls)
+        # The compiler reads this, as a part of the program. torch.func has Functions of its own.
+        if torch.compiler.is_compiling() or not issubclass(cls, torch.autograd.Function):
+            return bound(*args, **kwargs)
+        return operations.function(bound, cls, args, kwargs)
+
     with ExitStack() as stack:
         for handle in (
             register_module_forward_pre_hook(operations.called),
@@ -74,6 +86,8 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             setattr(owner, name, in_block(block, method))
         torch.autograd._engine_run_backward = partial(passes.run, engine)
         torch.autograd.Function.apply = classmethod(applied)
+        base.apply = classmethod(applied_before)
+        stack.callback(delattr, base, "apply")
         if not TELLS_HOOKS:
             stack.enter_context(counting_hooks(operations))
         recorder.engines.append(operations.seen)
