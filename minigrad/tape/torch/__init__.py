@@ -41,22 +41,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
     """Within this block, add PyTorch's operations and backward passes to a recording."""
     operations = Operations(TorchTensors(recorder))
     passes = Passes(operations)
-    engine, apply = torch.autograd._engine_run_backward, torch.autograd.Function.__dict__["apply"]
-
-    def applied(cls: type, *args: Any, **kwargs: Any) -> Any:
-        return operations.function(apply.__get__(None, cls), cls, args, kwargs)
-
-    # What `square = Square.apply` was before the recording calls the apply of the base class.
-    base = torch.autograd.Function.__mro__[1]
-    apply_of_base = inspect.getattr_static(base, "apply")
-
-    def applied_before(cls: type, *args: Any, **kwargs: Any) -> Any:
-        bound = apply_of_base.__get__(None, cls)
-        # The compiler reads this, as a part of the program. torch.func has Functions of its own.
-        if torch.compiler.is_compiling() or not issubclass(cls, torch.autograd.Function):
-            return bound(*args, **kwargs)
-        return operations.function(bound, cls, args, kwargs)
-
+    engine = torch.autograd._engine_run_backward
     with ExitStack() as stack:
         for handle in (
             register_module_forward_pre_hook(operations.called),
@@ -66,7 +51,6 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         ):
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)
-        stack.callback(setattr, torch.autograd.Function, "apply", apply)
         unseen = lambda _: operations.unseen()
         clearing, scheduling = (partial(operations.updating, k) for k in ("zero_grad", "schedule"))
         methods: list[tuple[type, str, Block]] = [
@@ -85,15 +69,39 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
             stack.callback(setattr, owner, name, method)
             setattr(owner, name, in_block(block, method))
         torch.autograd._engine_run_backward = partial(passes.run, engine)
-        torch.autograd.Function.apply = classmethod(applied)
-        base.apply = classmethod(applied_before)
-        stack.callback(delattr, base, "apply")
+        stack.enter_context(recording_functions(operations))
         if not TELLS_HOOKS:
             stack.enter_context(counting_hooks(operations))
         recorder.engines.append(operations.seen)
         stack.callback(operations.flush)
         stack.enter_context(operations)
         yield operations
+
+
+@contextmanager
+def recording_functions(operations: Operations) -> Iterator[None]:
+    """Within this block, record the Functions of the user."""
+    function: Any = torch.autograd.Function
+    base, apply = function.__mro__[1], vars(function)["apply"]
+    apply_of_base = inspect.getattr_static(base, "apply")
+
+    def applied(cls: type, *args: Any, **kwargs: Any) -> Any:
+        return operations.function(apply.__get__(None, cls), cls, args, kwargs)
+
+    # What `square = Square.apply` was before the recording calls the apply of the base class.
+    def applied_before(cls: type, *args: Any, **kwargs: Any) -> Any:
+        bound = apply_of_base.__get__(None, cls)
+        # The compiler reads this, as a part of the program. torch.func has Functions of its own.
+        if torch.compiler.is_compiling() or not issubclass(cls, function):
+            return bound(*args, **kwargs)
+        return operations.function(bound, cls, args, kwargs)
+
+    function.apply, base.apply = classmethod(applied), classmethod(applied_before)
+    try:
+        yield
+    finally:
+        function.apply = apply
+        del base.apply
 
 
 def schedulers() -> list[type]:
