@@ -1,5 +1,8 @@
 """Gradients derived by hand, beside the tape's."""
 
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from minigrad import nn, ones_like, stack, tensor
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient, SavedValueChanged
 from minigrad.teach import compare, compare_in
+from minigrad.teach.diagnose import SECONDS
 from minigrad.teach.difference import difference
 
 
@@ -492,11 +496,29 @@ def test_one_mistake_that_explains_several_answers_is_named_in_all_of_them():
 def test_a_right_answer_tells_where_the_mistake_in_another_was_not_made():
     m, s, z, (dm, ds), (of_m, of_s) = encoded()
 
-    alone = compare(z, {s: 2 * ds + of_s}).rows[0].diagnosis
+    alone = compare_in({}, z, {s: 2 * ds + of_s}).rows[0].diagnosis
     beside = compare(z, {s: 2 * ds + of_s, m: dm + of_m}).rows[0].diagnosis
 
     assert "through Pow" in alone.message  # whose gradient goes to both
     assert "through Mul" in beside.message and alone.kind == beside.kind == "scale"
+
+
+def test_a_right_array_tells_where_the_mistake_in_an_answer_was_not_made():
+    _, s, z, (dm, ds), (_, of_s) = encoded()
+
+    found = compare_in({"dcode": dm}, z, {s: 2 * ds + of_s}).rows[0].diagnosis
+
+    assert found.kind == "scale" and "through Mul" in found.message  # and not Pow, further up
+
+
+def test_the_answers_of_one_comparison_share_the_time_of_the_search(monkeypatch):
+    x, y = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
+    module, asked = sys.modules["minigrad.teach.compare"], []
+    monkeypatch.setattr(module, "explanations", lambda request, mine: asked.append(request.until))
+
+    compare(x * y, x=[0.0, 1.0], y=[7.0, 8.0])
+
+    assert asked[0] == asked[1] < time.thread_time() + 2 * SECONDS
 
 
 def test_a_gradient_that_is_still_to_be_derived_is_no_mistake():

@@ -65,6 +65,7 @@ class Request(NamedTuple):
     name       what the student calls x
     namespace  the student's variables
     settled    the nodes of the tensors whose gradients are right
+    until      the CPU time at which a search should stop, if several answers share their time
     """
 
     z: Any
@@ -75,6 +76,7 @@ class Request(NamedTuple):
     rtol: float | None
     atol: float | None
     settled: Set[AnyNode | None] = frozenset()
+    until: float = math.inf
 
 
 class Answer:
@@ -89,7 +91,7 @@ class Answer:
     """
 
     def __init__(self, request: Request, mine: object) -> None:
-        z, x, gradient, self.name, namespace, rtol, atol, self.settled = request
+        z, x, gradient, self.name, namespace, rtol, atol, self.settled, self.until = request
         if isinstance(mine, float):  # the answer itself explains nothing
             namespace = {n: v for n, v in namespace.items() if v is not mine}
         self.z: Tensor = z
@@ -114,8 +116,17 @@ class Answer:
         if atol is None:  # where large terms cancel, the rest only has their precision
             parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
             self.atol = max(self.atol, 4 * rounded * float(max(parts, default=0)))
-        self.until = math.inf
+        self.settled = self.settled | set(self._computed(namespace))
         self.few = self.mine.size < 3 or one_number(self.mine)
+
+    def _computed(self, namespace: Mapping[str, Any]) -> Iterator[AnyNode]:
+        """The nodes whose right gradient is among the student's arrays, such as that of the scores."""
+        graph, read = self.graph, {n for n, _ in self.graph.arrays_read}
+        own = [v for n, v in graph.arrays.items() if n not in read]
+        own += [t.array for t in namespace.values() if isinstance(t, Tensor) and t.node is None]
+        for node, g in graph.gradients.items():
+            if np.size(g) > 2 and not one_number(g) and any(self.equal(v, g) for v in own):
+                yield node
 
     def same(self, candidate: object) -> bool:
         """Is this the student's array?"""

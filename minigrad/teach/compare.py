@@ -42,7 +42,7 @@ from minigrad.tape.record import Tape
 from minigrad.tape.rerun import Rerun, computed_again
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.teach.answer import Answer, Diagnosis, Request, exchanged
-from minigrad.teach.diagnose import Candidates, explanations, likeliest
+from minigrad.teach.diagnose import Candidates, deadline, explanations, likeliest
 from minigrad.teach.difference import Difference, difference, last_digit, real_array
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
@@ -183,6 +183,7 @@ def compare_in(
     settled = {x.node for (_, x, _), d in agree if d.ok and isinstance(x, Tensor)}
     notes: list[str] = []
     asked: list[Candidates | Diagnosis | None] = []
+    until = deadline()  # for all of the answers
     for request, (name, _, mine), (right, note), d in zip(requests, named, theirs, differences):
         found: Candidates | Diagnosis | None = None
         if d.verdict == "not an array":
@@ -190,7 +191,7 @@ def compare_in(
         elif not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
-                request = request._replace(settled=settled)
+                request = request._replace(settled=settled, until=until)
                 found, reason = _mistake(request, mine, right, d, why if note else "")
                 note = "\n".join(filter(None, (note, reason)))
         small = "" if atol is not None else _too_small(d, right)

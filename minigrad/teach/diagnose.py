@@ -53,6 +53,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
 SECONDS = 1.5  # of CPU time, after which we stop searching; waiting does not count
+LEAST = 0.5  # where several answers share their time
 
 
 def diagnose(
@@ -90,6 +91,11 @@ def diagnose(
         )
     request = Request(z, x, gradient, name, namespace or {}, rtol, atol)
     return likeliest([explanations(request, mine)])[0]
+
+
+def deadline() -> float:
+    """The CPU time at which a search for the mistakes in several answers should stop."""
+    return time.thread_time() + 2 * SECONDS
 
 
 class Candidates(NamedTuple):
@@ -175,10 +181,13 @@ def _search(a: Answer) -> list[Diagnosis]:
     """All mistakes of the simplest sort that gives the student's numbers."""
     if a.same(a.right) or not np.all(np.isfinite(a.right)):
         return []
-    until = time.thread_time() + SECONDS
+    now = time.thread_time()
+    until = now + min(SECONDS, max(a.until - now, LEAST))
     tried: list[Tried] = []
-    in_steps = SECONDS / 2 if len(a.graph.paths) > TOO_MANY else 0.0  # for mistakes in all steps
-    a.until = until - in_steps
+    if len(a.graph.paths) <= TOO_MANY:
+        a.until = until
+    else:  # the rest is for mistakes in all steps
+        a.until = (now + until) / 2
     if a.mine.shape != a.right.shape:
         searches: Sequence[Iterator[Diagnosis]] = [whole.shapes(a)]
     else:
@@ -202,12 +211,9 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found and time.thread_time() < until:
         found += off_by_one(a, until)
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
-    if not found:
-        found += chain(
-            altered(a, until),
-            another_value(a, until),
-            at_other_values(a, until),
-        )
+    for search_programs in (another_value, altered, at_other_values):
+        if not found:
+            found += search_programs(a, until)
     if not found:
         found += everywhere(a, until, one_way=True)
     if not found:  # a value that is nearly the same, such as one without its eps, is found by now
