@@ -820,7 +820,66 @@ def test_a_factor_that_is_a_tensor_is_called_by_its_name():
     assert row.diagnosis.message == "The gradient of x is 1/focus times what it should be."
 
 
+def overwritten():
+    """k-means with  d[k] = ...  for each number, and the hinge loss of an SVM with  d[:, j] = x  and  -= x."""
+    nearest, w, d = np.zeros(4), M4, np.zeros((4, 3))
+    for y in Y4.reshape(-1):
+        k = np.argmin((y - X) ** 2)
+        nearest[k] = 2 * (X[k] - y)
+    for x, label in zip(X4, [0, 2, 1, 0], strict=True):
+        for j in {0, 1, 2} - {label}:
+            if x @ w[:, j] - x @ w[:, label] + 1 > 0:
+                d[:, j] = x
+                d[:, label] -= x
+    return nearest, d
+
+
+M4, SIZES, SMALL = draw(4, 3, seed=9), np.array([[9.0, 9, 9], [-9, 9, 9], [-9, -9, 9]]), [0, 2, 1]
+PADDED, WINDOWS = np.pad(M, 1), np.lib.stride_tricks.sliding_window_view(M, (2, 2))
+E = np.exp(M)
 WORDS = {
+    "counts only the last of 2": (  # of those that reach the result
+        lambda x: (tensor(X4) @ x)[:2].sin().sum(), X, np.cos(X4[1] @ X) * X4[1]),
+    "Sub is applied to several examples, rows or columns, and in your gradient": (
+        lambda x: ((tensor(Y4.reshape(-1, 1)) - x) ** 2).min(1)[0].sum(), X, overwritten()[0]),
+    "Mm is applied to several examples, rows or columns, and in your gradient": (
+        lambda w: (s := tensor(X4) @ w, F.relu(s - s[range(4), [0, 2, 1, 0]][:, None] + 1).sum())[1], M4,
+        overwritten()[1]),
+    "Convolution is applied to several examples, rows or columns, and in your gradient": (
+        lambda w: (F.conv2d(tensor(M)[None, None], w, padding=1) * tensor(N)).sum(), M[None, None],
+        N[2, 2] * PADDED[None, None, 2:, 2:]),
+    "Several filters of Convolution reach the same entry": (  # their windows do not overlap
+        lambda x: (F.conv2d(x, tensor(X4.reshape(4, 1, 2, 2)), stride=2) * tensor(Y4.reshape(1, 4, 2, 2))).sum(),
+        G4[None, None], np.kron(Y4[3].reshape(2, 2), X4[3].reshape(2, 2))[None, None]),
+    "all of 3 but the last": (
+        lambda w: (F.conv2d(tensor(M)[None, None], w, padding=1) * tensor(N)).sum(), M[None, None],
+        np.array([[[[np.sum(N[:2] * PADDED[i : i + 2, j : j + 3]) for j in range(3)] for i in range(3)]]])),
+    "without first moving the axis of the channels": (
+        lambda w: (F.conv2d(tensor(M)[None, None], w) * tensor(X4[:2].reshape(1, 2, 2, 2))).sum(),
+        X4[2:].reshape(2, 1, 2, 2), np.einsum("ijc,ijkl->ckl", X4[:2].reshape(2, 2, 2), WINDOWS)[:, None]),
+    "several copies of it count": (  # the last one counts in each row
+        lambda x: ((x + tensor(SIZES)).relu().sum(1) * tensor(W[:3])).sum(), D[:, 0, :1], W[:3, None]),
+    "i and j, in one of its arrays": (
+        lambda x: (minigrad.einsum("i,ij,kj->k", tensor(N[0]), x, tensor(N)) ** 2).sum(), M,
+        2 * np.outer((N @ (N[0] @ M)) @ N, N[0])),
+    "One operand was read in place of another": (
+        lambda x: (minigrad.einsum("ij,ij,kj->k", x, tensor(N), tensor(N)[:2])).sum(), M, M * N[:2].sum(0)),
+    "softmax is over all entries": (
+        lambda x: F.cross_entropy(x, tensor(SMALL)), M, (E / E.sum() - np.eye(3)[SMALL]) / 3),
+    "divides by 4, but your gradient by 3": (
+        lambda x: F.cross_entropy(x, tensor([0, 2, 1, 1])), M4,
+        (np.exp(M4) / np.exp(M4).sum(1, keepdims=True) - np.eye(3)[[0, 2, 1, 1]]) / 3),
+    "e is divided by k - 1": (
+        lambda x: F.cross_entropy(x, tensor(SMALL), label_smoothing=0.3), M,
+        (E / E.sum(1, keepdims=True) - 0.7 * np.eye(3)[SMALL] - 0.3 / 2) / 3),
+    "was taken over all axes": (
+        lambda x: (x.sum(1).sin() * tensor(W[:3])).sum(), M, np.cos(M.sum()) * W[:3, None] + 0 * M),
+    "has picked the smallest": (
+        lambda x: (x.max(1)[0].exp() * tensor(W[:3])).sum(), M, W[:3, None] * (M == M.min(1, keepdims=True)) * E),
+    "the product itself is missing": (
+        lambda x: (x.prod(1).sin() * tensor(W[:3])).sum(), M, (np.cos(M.prod(1)) * W[:3])[:, None] / M),
+    "was multiplied by the function itself": (  # its shape is that of a column
+        lambda x: (x.prod(1) * tensor(W[:3])).sum(), M, (M.prod(1) * W[:3])[:, None]),
     "is 2 times what it should be": (  # and not 3 times through one of both operands
         lambda x: (0.15 * (x * x).sum() + x.sin().sum()), M, 0.6 * M + np.cos(M)),
     "it is not divided by the root": (
@@ -841,6 +900,49 @@ def test_the_likeliest_of_several_explanations_is_given(words):
     t = leaf(x)
 
     assert words in compare(f(t), {t: mine}).rows[0].diagnosis.message
+
+
+def test_an_array_by_which_each_row_was_multiplied_once_too_often_is_named():
+    x = leaf(M)
+    width = np.exp(W[:3])
+    z = ((x - tensor(N)).tanh() / tensor(width)[:, None] ** 2).sum()
+
+    found = one_row({"x": x, "width": width}, z, "x", (1 - np.tanh(M - N) ** 2) / width[:, None])
+
+    assert found.diagnosis.message == "The gradient of x is width times what it should be."
+
+
+def test_one_other_value_at_the_end_is_not_the_value_of_another_step():
+    x, z = leaf(X), [tensor(v).sigmoid() for v in (W, X + W)]
+    h = (0 * x + tensor(W)) * z[0]  # where x has no influence
+    h = (h + x) * z[1]
+
+    found = one_row({"x": x, "rest": 1 - z[1]}, h.sum(), "x", 1 - z[1]).diagnosis
+
+    assert "the step after" not in found.message
+
+
+def test_a_discount_that_is_missing_before_the_values_of_the_next_steps_is_named():
+    w = leaf(X)
+    v = tensor(X4) @ w
+    seen, r = v.detach().numpy(), W[:3]
+    z = ((v[:-1] - (tensor(r) + 0.9 * v[1:].detach())) ** 2).sum() / 2
+
+    found = one_row(
+        {"w": w, "v": v, "r": r}, z, "w", (seen[:-1] - r - seen[1:]) @ X4[:-1]
+    ).diagnosis
+
+    assert "v[1:] without its factor 0.9" in found.message
+
+
+def test_a_constant_that_was_left_out_in_two_places_is_one_mistake():
+    x = leaf(X)
+    both, all_ = (x * tensor(W)).sum(), (x * x).sum() + 3
+    mine = (W * (X @ X + 3) - 2 * X * (X @ W)) / (X @ X + 3) ** 2
+
+    found = one_row({"x": x, "both": both, "all": all_}, (both + 1) / (all_ + 1), "x", mine)
+
+    assert "The same holds for 1 more operation" in found.diagnosis.message
 
 
 @pytest.mark.parametrize("turned, words", [(np.flip, "reverse"), (np.swapaxes, "transposed")])

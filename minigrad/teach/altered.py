@@ -119,10 +119,13 @@ def _scores_kept(use: Use) -> Array | None:
 
 def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[Diagnosis]:
     """The activation of every layer, or the temperature of both softmaxes, was left out."""
-    alike: dict[str, list[tuple[str, Altered, str]]] = {}
+    alike: dict[Any, list[tuple[str, Altered, str]]] = {}
     for use in (u for u in uses if u.beside not in u.origins):
+        constant = np.unique(np.round(use.values.get(use.beside, ()), 6))
         for found in islice(_left_out(use), 1):
             alike.setdefault(use.op_name, []).append(found)
+            if constant.size == 1:  # such as the 1 in  (a + 1) / (b + 1)
+                alike.setdefault((use.op_name, constant.item()), []).append(found)
     for group in in_time((g for g in alike.values() if len(g) > 1), until):
         candidate = _gradient(a.graph, [change for _, change, _ in group])
         if candidate is not None and a.gives(candidate):
@@ -169,6 +172,9 @@ def _sign_otherwise(use: Use) -> Alterations:
         yield "sign", Altered(use, -z, {}, -1.0, -1.0), "the operands of the difference swapped"
 
 
+OTHER_END = "has picked the smallest entries in place of the largest, or the reverse"
+
+
 def _set_otherwise(use: Use) -> Alterations:
     """{op}{line} {n}: this is the gradient of the program with that instead.
 
@@ -184,6 +190,12 @@ def _set_otherwise(use: Use) -> Alterations:
         z = use.applied(**changed)
         yield "scale", Altered(use, z, changed), n
         yield "scale", Altered(use, z, {}), n  # affects only the value
+    if use.op_name in ("max", "min"):
+        at = (np.argmin if use.op_name == "max" else np.argmax)(x, settings["axis"], keepdims=True)
+        yield "wrong_argument", Altered(use, use.applied(at=at), {"at": at}), OTHER_END
+    elif use.op_name in ("amax", "amin", "max_pool2d"):
+        z = use.applied(x=-x)
+        yield "wrong_argument", Altered(use, -z, {"x": -x, "z": z}), OTHER_END
     if (axis := use.one_axis) is not None:
         for k in range(np.ndim(x)):
             if k != axis % np.ndim(x):
@@ -191,6 +203,11 @@ def _set_otherwise(use: Use) -> Alterations:
                 z = use.applied(**changed)
                 n = f"was taken along axis {k}"
                 yield "reduction_axis", Altered(use, z, changed | {"z": z}), n
+        total = use.applied(
+            x=np.reshape(x, (1, -1)), axis=1 if isinstance(settings["axis"], int) else (1,)
+        )
+        z = np.broadcast_to(np.resize(total, use.g.shape), use.g.shape)
+        yield "reduction_axis", Altered(use, z, {"z": z}), "was taken over all axes"
     if use.op_name in ("mean", "sum") and (entries := use.gathered) > 2 and "z" in values:
         n = f"is a {use.op_name} over {entries} entries, and was not divided by the same number"
         many = entries if use.op_name == "mean" else 1 / entries
@@ -239,7 +256,8 @@ def _other_factors(
     given: Array, tensors: list[tuple[str, Array]]
 ) -> Iterator[tuple[str, Array, str]]:
     """A constant that is  r + k * mask * v,  as a target is, with another factor before v."""
-    named = [(n, v) for n, v in tensors if v.shape == given.shape][:NEAREST]
+    later = [(f"{n}[1:]", v[1:]) for n, v in tensors if v.shape[:1] == (len(given) + 1,)]
+    named = [(n, v) for n, v in (*tensors, *later) if v.shape == given.shape][:NEAREST]
     for (n, v), (_, r) in permutations(named, 2):
         factor = np.round((given - r) / v, 6)
         kinds = np.unique(factor)

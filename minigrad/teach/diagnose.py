@@ -18,6 +18,7 @@ table is searched, altered.py for other programs.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
 SECONDS = 1.5  # of CPU time, after which we stop searching; waiting does not count
-LEAST = 0.5  # where several answers share their time
+LEAST = 0.25  # where several answers share their time
 
 
 def diagnose(
@@ -206,6 +207,10 @@ def _search(a: Answer) -> list[Diagnosis]:
     found += whole.recognized(a, whole.IN_ALL)
     if not found and time.thread_time() < until:
         found += in_one_term(a, until, AT_SEVERAL)
+    if not found and a.mine.shape != a.right.shape and a.mine.size > 1:
+        with suppress(ValueError):  # the right axes, not repeated: what else is wrong?
+            a.mine = np.broadcast_to(a.mine, a.right.shape).copy()
+            return _search(a)
     if not found:
         found += before_the_softmax(a, tried)
     if not found and time.thread_time() < until:
@@ -323,6 +328,9 @@ LIKELIER = [
     # more likely that everything is halved than a missing path at every operation of a kind
     Likelier("scale", {"missing_path"},
              lambda a, first, d: d.node is None and first.extent == "everywhere"),
+    # the last copy may be the only one through which a gradient arrives, by chance
+    Likelier("broadcast_not_summed", {"missing_path"},
+             lambda a, first, d: first.node is not None and d.node is first.node),
     # the weights of logsumexp add up to 1, so a sum over them is 1 in any case
     Likelier("upstream_only", {"reduction_axis"},
              lambda a, first, d: op_name(d.node) == "logsumexp"),

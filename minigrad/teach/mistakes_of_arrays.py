@@ -215,11 +215,11 @@ def _mean_taken_for_sum(use: Use) -> Passes:
 
     The derivative of a mean is 1/n for each entry.
     """
-    n = _averaged(use)
+    n = averaged(use)
     return [Variant(use.passed * n, str(n))] if n > 1 else None
 
 
-def _averaged(use: Use) -> int:
+def averaged(use: Use) -> int:
     """How many entries the operation averages; 0 if it does not."""
     if use.op_name == "mean":
         return use.gathered
@@ -274,7 +274,7 @@ def _mean_over_the_rows(use: Use) -> Passes:
 
     The loss is not a mean, so there is no 1/n.
     """
-    if any(_averaged(u) > 1 for u in use.graph.paths):
+    if any(averaged(u) > 1 for u in use.graph.paths):
         return None  # the loss is a mean: one 1/n too many
     if use.op_name in OF_MATRICES.split():
         rows = np.shape(use.values.get("x", ()))
@@ -378,13 +378,15 @@ def _running_in_part(use: Use) -> Variants:
         yield Variant(g / over, "only the entry's own result counts, not those that follow")
 
 
-@mistake("wrong_argument", "cumprod")
-def _product_not_divided(use: Use, x: Array) -> Passes:
-    """The derivative of {op}{line} is not divided by the entry itself.
+@mistake("wrong_argument", "cumprod prod")
+def _product_not_divided(use: Use, x: Array) -> Variants:
+    """In the derivative of {op}{line}, {n}.
 
     The derivative of a product with respect to one factor is the product of the others.
     """
-    return use.passed * x
+    yield Variant(use.passed * x, "the product is not divided by the entry itself")
+    if use.op_name == "prod" and (z := use.widened(use.values["z"])) is not None:
+        yield Variant(use.passed / z, "the product itself is missing")
 
 
 def _running(use: Use) -> tuple[Array, Array]:
@@ -619,22 +621,55 @@ def _one_example(use: Use) -> Variants:
 
     Sum over all examples: in a loop, add each part with  +=.
     """
-    axis, wide = 0, use.wide()
-    if use.op_name in OF_MATRICES.split() and np.ndim(use.values.get(use.beside, 0)) > 1:
-        axis = -1 if use.name == "x" else 0  # in  w @ x,  each column is an example
-    elif wide is not None and use.op_name != "convolution":
-        axis = (use.summed_axes(wide) or [0])[0]
-    elif use.op_name != "convolution" or use.name == "x":
-        return
-    many = use.g.shape[axis] if use.g.ndim else 1
-    for k, one in ((0, "first"), (many - 1, "last")) if many > 1 else ():
-        only = np.zeros_like(use.g)
-        np.moveaxis(only, axis, 0)[k] = np.moveaxis(use.g, axis, 0)[k]
-        d = use.rule(only)
-        if d is not None and np.any(d) and not np.allclose(d * many, use.passed):  # or a mean
-            yield Variant(d, f"only the {one} of {many}")
-            if many > 2 and np.any(rest := use.passed - d):
-                yield Variant(rest, f"all of {many} but the {one}")
+    g = use.g
+    for axis in (0, 2, 3) if use.op_name == "convolution" else _axes_of_examples(use):
+        others = tuple(k for k in range(g.ndim) if k != axis % g.ndim)
+        reached = np.flatnonzero(np.any(g, others))
+        many = len(reached)
+        for k, one in ((0, "first"), (-1, "last")) if many > 1 else ():
+            only = np.zeros_like(g)
+            np.moveaxis(only, axis, 0)[reached[k]] = np.moveaxis(g, axis, 0)[reached[k]]
+            d = use.rule(only)
+            if d is not None and np.any(d) and not np.allclose(d * many, use.passed):  # or a mean
+                yield Variant(d, f"only the {one} of {many}")
+                if many > 2 and np.any(rest := use.passed - d):
+                    yield Variant(rest, f"all of {many} but the {one}")
+
+
+def _axes_of_examples(use: Use) -> list[int]:
+    """The axis of the incoming gradient that holds the examples; none if there is none."""
+    if use.op_name in OF_MATRICES.split():  # in  w @ x,  each column is an example
+        matrix = use.g.ndim and np.ndim(use.values.get(use.beside, 0)) > 1
+        return [-1 if use.name == "x" else 0] if matrix else []
+    wide = use.wide()
+    return [] if wide is None or use.g.ndim == 0 else (use.summed_axes(wide) or [0])[:1]
+
+
+@mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")
+def _overwritten_in_a_loop(use: Use) -> Variants:
+    """{op}{line} is applied to several examples, rows or columns, and in your gradient of {x} a later
+    one has overwritten the earlier ones.
+
+    Sum over all examples: in a loop, add each part with  +=.
+    """
+    # For each column, d[:, j] = x[i] for the examples that reach it; or with  d[:, y] -= x[i]  as well.
+    g, wide = use.g, use.wide()
+    if use.op_name == "convolution":
+        windows = np.arange(g[:, 0].size).reshape(g[:, :1].shape)
+        if use.name == "w":
+            yield use.rule(np.where(windows == windows.max(), g, 0))
+    elif use.op_name in OF_MATRICES.split():
+        if g.ndim == 2:
+            axis = 1 if use.name == "x" else 0
+            yield from (use.rule(np.where(_from_the_last(w, axis), g, 0)) for w in (g != 0, g > 0))
+    elif wide is not None and len(axes := use.summed_axes(wide)) == 1 and not one_number(wide):
+        yield use.fit(np.where(_from_the_last(wide != 0, axes[0]), wide, 0))
+
+
+def _from_the_last(written: Array, axis: int) -> Array:
+    """False before the last place along the axis where this is true."""
+    to_come = np.flip(np.cumsum(np.flip(written, axis), axis), axis)
+    return to_come - written == 0
 
 
 # ------------------------------------------------------------------ einsum
@@ -689,12 +724,54 @@ def _einsum_operands(use: Use) -> Variants:
     yield from (u.at(use.g).passed for u in others)
 
 
+@mistake("wrong_argument", "einsum")
+def _einsum_other_operand(use: Use) -> Variants:
+    """One operand was read in place of another in the derivative of {op}{line}.
+
+    Write down which array each group of letters belongs to.
+    """
+    yield from (d for d, _ in _einsum_otherwise(use, operands=True))
+
+
+@mistake("transposed", "einsum")
+def _einsum_letters(use: Use) -> Variants:
+    """Two letters are swapped in the derivative of {op}{line}: {n}.
+
+    Write down the letters of each array: of g, of the other operands, and of the result.
+    """
+    yield from (Variant(d, n) for d, n in _einsum_otherwise(use, operands=False))
+
+
+def _einsum_otherwise(use: Use, operands: bool) -> Iterator[tuple[Array, str]]:
+    """The derivative with one operand in place of another, or with two letters of an array swapped."""
+    xs, equation = list(use.values.get("xs", ())), use.values.get("equation")
+    if not isinstance(equation, str) or len(xs) < 2 or "." in equation:
+        return
+    ins, _, out = equation.replace(" ", "").partition("->")
+    letters = [out, *ins.split(",")]
+    own, arrays = letters.pop(1 + use.position), [use.g, *xs]
+    x = arrays.pop(1 + use.position)
+    size = dict(zip("".join((own, *letters)), (n for a in (x, *arrays) for n in a.shape)))
+    if len(set(own)) != len(own) or not set(own) <= set("".join(letters)):
+        return
+    for k, other in product(range(1, len(arrays)), (x, *arrays[1:]) if operands else ()):
+        if other is not arrays[k] and other.shape == arrays[k].shape:
+            read = [*arrays[:k], other, *arrays[k + 1 :]]
+            yield np.einsum(f"{','.join(letters)}->{own}", *read), ""
+    for k, (i, j) in product(range(len(xs) + 1), [] if operands else combinations(sorted(size), 2)):
+        terms = [*letters, own]
+        if i in terms[k] and j in terms[k] and size[i] == size[j]:
+            terms[k] = terms[k].translate(str.maketrans(i + j, j + i))
+            d = np.einsum(f"{','.join(terms[:-1])}->{terms[-1]}", *arrays)
+            yield d, f"{i} and {j}, in one of its arrays"
+
+
 # ------------------------------------------------------------------ convolution
 
 
 @mistake("index_not_scattered", "convolution max_pool2d")
 def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: Any) -> Variants:
-    """The windows of {op}{line} overlap, and the gradient of one overwrote the others.
+    """Several {n} of {op}{line} reach the same entry, and the gradient of one overwrote the others.
 
     Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
@@ -702,8 +779,9 @@ def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: An
     if use.name != "x" or values.get("groups", 1) != 1 or set(values.get("dilation", ())) - {1}:
         return
     rows, columns = values["kernel_size"] if w is None else w.shape[-2:]
-    if w is None and stride[0] >= rows and stride[1] >= columns:
-        return  # they do not overlap
+    n = "windows" if stride[0] < rows or stride[1] < columns else "filters"
+    if w is None and n == "filters":
+        return  # the windows do not overlap
     top, _, left, _ = padding
     room = [(0, 0)] * (use.passed.ndim - 2) + [padding[:2], padding[2:]]
     height, width = use.passed.shape[-2:]
@@ -719,14 +797,14 @@ def _windows_overwrite_each_other(use: Use, stride: tuple[int, int], padding: An
                 largest = window == np.max(window, (-2, -1), keepdims=True)
                 rest = 0 if filters.start is None else d[at]
                 d[at] = np.where(largest, use.g[..., i, j, None, None], rest)
-        yield d[..., top : top + height, left : left + width]
+        yield Variant(d[..., top : top + height, left : left + width], n)
     if w is not None:  # one entry of the kernel after the other, for all windows
         d = np.pad(0 * use.passed, room)
         high, wide = (n * step for n, step in zip(use.g.shape[-2:], stride, strict=True))
         for i, j in np.ndindex(rows, columns):
             at = (..., slice(i, i + high, stride[0]), slice(j, j + wide, stride[1]))
             d[at] = np.einsum("nohw,oc->nchw", use.g, w[..., i, j])
-        yield d[..., top : top + height, left : left + width]
+        yield Variant(d[..., top : top + height, left : left + width], n)
 
 
 @mistake("transposed", "mul dot mv matmul")
@@ -775,6 +853,17 @@ def _kernel_flipped(use: Use) -> Variants:
             yield use.rule(use.g, w=_T(w))
         if w.shape[0] == w.shape[1]:
             yield use.rule(use.g, w=np.swapaxes(w, 0, 1))
+
+
+@mistake("transposed", "convolution")
+def _channels_not_moved(use: Use) -> Passes:
+    """The gradient of the result of {op}{line} was reshaped to a row for each window, without first
+    moving the axis of the channels to the end.
+
+    reshape keeps the order of the numbers. Write  g.transpose(0, 2, 3, 1).reshape(-1, channels).
+    """
+    n, channels, *windows = use.g.shape
+    return use.rule(np.moveaxis(use.g.reshape(n, *windows, channels), -1, 1))
 
 
 ONE = "their stride is 1"

@@ -531,6 +531,8 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
             yield "wrong_argument", "the target is a distribution, and not one class", p - hard
         for axis in range(x.ndim):
             yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
+            over_all = softmax(x.reshape(-1), axis=0).reshape(x.shape)
+            yield "reduction_axis", "softmax is over all entries, and not of each row", over_all - y
             if np.all(y > 0) and np.allclose(np.sum(p, axis), 1):
                 turned = p * np.log(p / y)
                 turned = turned - p * np.sum(turned, axis, keepdims=True)
@@ -538,7 +540,7 @@ def _wrong_scores(name: str, x: Array, p: Array, y: Array, alone: bool) -> Rows:
     elif not alone:
         yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
     if name == "sigmoid(x)":
-        yield "sign", "it was computed with sigmoid(-x)", 1 - p - y
+        yield "sign", "the argument of sigmoid has the wrong sign", 1 - p - y
         if np.ptp(y):
             yield "mask_inverted", "y and 1 - y are swapped", p - (1 - y)
 
@@ -572,6 +574,16 @@ def _smoothed_target(a: Answer) -> Iterator[Formula]:
                 ("missing_path", "e / k is missing", (1 - e) * onehot),
                 ("wrong_argument", without, onehot + e / k),
                 ("wrong_argument", "e is shared among the k - 1 other classes", shared),
+                (
+                    "wrong_argument",
+                    "e is divided by k - 1, not by k",
+                    (1 - e) * onehot + e / max(k - 1, 1),
+                ),
+                (
+                    "wrong_argument",
+                    "e / k is missing for the right class",
+                    (1 - e) * onehot + e / k * (1 - onehot),
+                ),
                 ("wrong_argument", "e and 1 - e are swapped", e * onehot + (1 - e) / k),
             )
         ]

@@ -13,6 +13,7 @@ import numpy as np
 from minigrad.ops import softmax
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
+from minigrad.teach.mistakes_of_arrays import REDUCED, averaged
 from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ cross-entropy
@@ -170,7 +171,7 @@ def _absolute_value_for_square(use: Use, x: Array) -> Passes:
 # ------------------------------------------------------------------ statistics
 
 
-@mistake("scale", "var std mean div mul")
+@mistake("scale", f"var std mean div mul cross_entropy nll_loss {REDUCED}")
 def _degrees_of_freedom(use: Use) -> Variants:
     """{op}{line} divides by {n}.
 
@@ -178,6 +179,8 @@ def _degrees_of_freedom(use: Use) -> Variants:
     """
     # n against n - 1, or the length of another axis.
     c, n, var = constant_factor(use), use.gathered, use.op_name in ("var", "std")
+    if not var and use.op_name != "mean":
+        n = averaged(use)
     few = one_number(use.graph.gradients.get(use.graph.target, 0))
     others = set() if few else {int(k) for k in use.graph.numbers if k % 1 == 0}
     if use.op_name in ("div", "mul"):  # a sum, divided by hand

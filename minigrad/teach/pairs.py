@@ -247,9 +247,12 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
             others = chain(_shifted(a, values, last), alike) if in_steps else alike
             for n, shifted in in_time(others, until):
                 if _gives_with(a, uses, name, shifted):
+                    ends = [*values[:-1], shifted[-1]], [shifted[0], *values[1:]]
+                    if any(_gives_with(a, uses, name, end) for end in ends):
+                        continue  # one value at the end is another one, and no step matters
                     texts = message_and_hint(off_by_one)
                     yield a.found(*texts, kind="wrong_argument", use=uses[0], n=n)
-                    return
+                    break
 
 
 def another_value(a: Answer, until: float) -> Iterator[Diagnosis]:
@@ -264,6 +267,8 @@ def another_value(a: Answer, until: float) -> Iterator[Diagnosis]:
             n = f"{graph.called(r.states[-1])} before the step"
             instead.append((n, [graph.known[node] for node in r.before]))
     for (uses, name, values), (n, others) in in_time(product(read, instead), until):
+        if len(others) == len(values) - 1:  # the first state is a constant, such as zeros
+            others = [0 * others[0], *others]
         alike = len(others) == len(values) and np.shape(others[0]) == np.shape(values[0])
         if not alike or all(map(np.array_equal, values, others)):
             continue

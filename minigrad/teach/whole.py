@@ -597,6 +597,27 @@ def _another_power(a: Answer) -> Places:
                     yield {"use": use, "n": words}
 
 
+@mistake_in(STOPPED, "scale")
+def _by_an_array(a: Answer) -> Places:
+    """The gradient of {x} is {n} times what it should be.
+
+    Look for a factor that is missing, or has another exponent: 1 / x, the square of a deviation.
+    """
+    with np.errstate(all="ignore"):
+        factor = a.mine / a.right
+    if a.few or not np.all(np.isfinite(factor)) or one_number(factor):
+        return
+    tensors = [(n, v) for n, v in a.graph.tensors if v.size > 2]
+    for n, v in (*tensors, *a.graph.arrays.items()) if a.right.ndim else ():
+        if v.dtype.kind != "f" or one_number(v) or a.same(v) or a.equal(v, a.right):
+            continue
+        if v.shape == a.right.shape[: v.ndim]:
+            wide = v.reshape(v.shape + (1,) * (a.right.ndim - v.ndim))
+            for k, words in ((1, n), (-1, f"1/{n}"), (2, f"{n}**2"), (-2, f"1/{n}**2")):
+                if np.allclose(factor, wide ** float(k)) and a.gives(a.right * wide ** float(k)):
+                    yield {"n": words}
+
+
 @mistake_in(STOPPED, "extra_term")
 def _regularizer(a: Answer) -> Places:
     """Your gradient has an extra term, {n}, as if there were a regularizer for {x}.
