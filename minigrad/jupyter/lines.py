@@ -6,7 +6,6 @@ correct line, with the user's own words.
 
 import keyword
 import re
-from itertools import takewhile
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -66,41 +65,40 @@ def tape_name(words: list[str]) -> str:
     return name
 
 
-def gradients(terms: list[str]) -> list[tuple[str, str]]:
-    """The (name, expression) of each term; raises an error that explains a term of another form."""
-    found: list[tuple[str, str]] = []
-    for k, term in enumerate(terms):
-        name, equals, expression = term.partition("=")
-        after = terms[k + 1] if k + 1 < len(terms) else "..."
-        if equals and not expression and name.isidentifier():  # a= b
-            _raise_for_space(name, after)
-        if term.startswith("=") and not found:
-            raise UsageError("%compare: a name is missing before the =, as in  %compare z x1=y2")
-        if term.isidentifier() and after.startswith("="):  # a =b, a = b
-            value = after[1:] or (terms[k + 2] if k + 2 < len(terms) else "...")
-            _raise_for_space(term, value)
-        if found and not equals:  # a=b + 1
-            last, begun = found[-1]
-            more = takewhile(lambda word: not re.match(r"\w+=[^=]", word), terms[k:])
-            rest = " ".join([begun, *more])
-            raise UsageError(
-                f"%compare: {term!r} is not of the form name=expression. Put an expression with "
-                f"spaces into parentheses:  {last}=({rest})"
-            )
-        if not equals or not re.fullmatch(r"[^\W\d]\w*(\.\w+|\[[^]]*])*", name) or not expression:
-            form = "is not of the form name=expression, as in  %compare z x1=y2"
-            raise UsageError(f"%compare: {term!r} {form}")
-        if expression.endswith(","):
-            raise UsageError(
-                "%compare: gradients are separated by spaces, not by commas:  "
-                + " ".join(t.rstrip(",") for t in terms)
-            )
-        found.append((name, expression))
-    return found
+# The start of  name=expression; the name is that of a tensor, such as model[0].weight
+NAMED = re.compile(r"([^\W\d]\w*(?:\.\w+|\[[^]]*])*)\s*=(?!=)\s*(.*)", re.DOTALL)
 
 
-def _raise_for_space(name: str, expression: str) -> None:
-    raise UsageError(
-        f"%compare: there is a space next to the = of {name}. Write it without:  {name}={expression}"
-        f"    (put an expression with spaces into parentheses: {name}=(...))"
-    )
+def gradients(line: str) -> tuple[str, list[tuple[str, str]]]:
+    """The tensor, and the (name, expression) of each gradient; raises an error that explains what is missing.
+
+    >>> gradients("a + b, x1=y2 + 1, x2 = f(b, c=1)")
+    ('a + b', [('x1', 'y2 + 1'), ('x2', 'f(b, c=1)')])
+    """
+    terms = words_of(line)
+    texts, names = [""], list[str]()  # the tensor, then an expression for each name
+    words = iter(range(len(terms)))
+    for k in words:
+        term = terms[k]
+        if "=" not in term and re.match("=(?!=)", "".join(terms[k + 1 : k + 2])):
+            term = f"{term}{terms[next(words)]}"  # a = b
+        if begun := NAMED.fullmatch(term):
+            names.append(begun[1])
+            texts.append(begun[2])
+        else:  # the expression goes on
+            texts[-1] = f"{texts[-1]} {term}".lstrip()
+    z, *texts = (text.rstrip(",") for text in texts)
+    if not z and names:
+        given = [f"{name}={text}" for name, text in zip(names, texts)]
+        *rest, last = given[-1].split()  # %compare x1=x2 z
+        first = " ".join([last, *given[:-1], *rest] if rest else ["z", *given])
+        raise UsageError(f"%compare: the tensor to differentiate comes first: %compare {first}")
+    if len(terms) < 2:
+        raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
+    if not names:
+        form = "is not of the form name=expression, as in  %compare z x1=y2"
+        raise UsageError(f"%compare: {terms[-1]!r} {form}")
+    for name, text in zip(names, texts):
+        if not text:
+            raise UsageError(f"%compare: an expression is missing after  {name}=")
+    return z, list(zip(names, texts))

@@ -268,18 +268,12 @@ class AutogradMagics(Magics):
 
         z            the tensor to differentiate
         x1=..., ...  the name of a tensor, such as x1, model.weight or params["w"], and an expression
-                     for its gradient. Put an expression with spaces into parentheses or quotes
+                     for its gradient
         """
-        terms = words_of(line)
-        if terms and re.match(r"\w+=(?!=)", terms[0]):
-            terms.sort(key=lambda term: "=" in term)
-            first = " ".join(terms if "=" not in terms[0] else ["z", *terms])
-            raise UsageError(f"%compare: the tensor to differentiate comes first: %compare {first}")
-        if len(terms) < 2:
-            raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
+        tensor, named = gradients(line)
         derived: dict[str, Any] = {}
         written: dict[str, Any] = {}  # tensors that are no variables, by the expression for them
-        for name, expression in gradients(terms[1:]):
+        for name, expression in named:
             name = name.removesuffix(".grad")
             if name in derived:
                 raise UsageError(f"%compare: {name} is given twice.")
@@ -288,7 +282,7 @@ class AutogradMagics(Magics):
                 if not isinstance(of, tensor_kinds()):
                     raise UsageError(f"%compare: {name} is {_with_article(of)}, not a tensor.")
             derived[name] = self._value(expression, "%compare")
-        z = self._value(terms[0].rstrip(","), "%compare")
+        z = self._value(tensor, "%compare")
         return compare_in({**self.shell.user_ns, **written}, z, derived)
 
     @line_magic
