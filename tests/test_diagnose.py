@@ -633,6 +633,15 @@ def test_targets_are_off_by_one_row_or_by_one_class(axis, words):
     assert f"the targets are off by {words}" in found.message
 
 
+def test_one_small_entry_that_is_wrong_is_not_called_a_right_number_with_few_digits():
+    x = leaf(np.array([4.0, 20.0, 1.0, 3.0]))
+    z, right = x.exp().sum(), np.exp([4.0, 20.0, 1.0, 3.0])
+
+    assert one_row({"x": x}, z, "x", right * [2, 1, 1, 1]).diagnosis is None
+    found = one_row({"x": x}, z, "x", np.round(right, 1)).diagnosis
+    assert found.kind == "finite_difference_noise"
+
+
 def test_numbers_of_an_integer_type_are_cut_off_at_the_decimal_point():
     x = leaf(3 * X)
     z = (x * tensor(5 * W)).sum()

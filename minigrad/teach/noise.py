@@ -52,6 +52,9 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
         return
     # A mistake in a term with a small weight changes few digits.
     near = 1e-3 * size * min((c for c in a.graph.factors if c < 0.1), default=1.0)
+    few_wrong = np.mean(np.abs(error) > 0.01 * worst) < 0.5  # noise is in all entries
+    if few_wrong and np.any(np.abs(error) > 0.1 * np.abs(a.right)):
+        return
     if worst <= near or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
         digits = max(int(-np.log10(worst / size)), 0)
         right_to = f"{digits} digit{'s' * (digits != 1)}" if digits else "less than one digit"
