@@ -627,7 +627,7 @@ def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
     assert told(place, tmp_path / "u") == {
         "Bob_1_2_data": "it is not a notebook, but a .csv file",
         "Cy_2_3_ex": None,
-        "eve": "there is no notebook in the folder (there are answers.csv)",
+        "eve": "there is no notebook in the folder (it has answers.csv)",
     }
 
 
@@ -698,7 +698,7 @@ def test_a_student_may_hand_in_a_zip(tmp_path, form, monkeypatch):
         "cy",
     ]
     assert "ex.ipynb is graded, and not ex-Copy1.ipynb" in found["bob"].note
-    assert found["dora"].problem == "its zip: there is no notebook in the folder (there are ex.pdf)"
+    assert found["dora"].problem == "its zip: there is no notebook in the folder (it has ex.pdf)"
     assert "9 MB, and this is among the largest" in found["eve"].problem
     why = "it is not a notebook, but a .zip file; finn.zip is damaged, or only a part of a zip"
     assert found["finn"].problem == why

@@ -209,7 +209,7 @@ def _content_description(folder: Path) -> str:
         names = [p.name for p in _listed(folder)]
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
-    return f"there are {', '.join(names[:3])}" if names else "it is empty"
+    return f"it has {', '.join(names[:3])}" if names else "it is empty"
 
 
 def _listed(folder: Path) -> list[Path]:
