@@ -241,7 +241,7 @@ DISTURBANCES = {
     + PRODUCT.format("return Stays(), Stays()"),
     "zero_generator_exit": PRODUCT.format("raise GeneratorExit"),
     "zero_half_a_surrogate_pair_in_an_error": PRODUCT.format("raise ValueError('\\ud800 \\u202e \\x00 \\x1b[31m')"),
-    "zero_half_a_surrogate_pair_in_the_source": "x = '\ud800'\n" + RIGHT,
+    "full_half_a_surrogate_pair_in_the_source": "x = '\ud800'\n" + RIGHT,
     "zero_nul_in_the_source": "x = '\0'\n" + RIGHT,
     "zero_all_descriptors_closed": PRODUCT.format("__import__('os').closerange(3, 200)"),
     "zero_group_killed": PRODUCT.format("__import__('os').kill(0, 9)"),
