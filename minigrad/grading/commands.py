@@ -261,6 +261,9 @@ def grade_command(
     _print_summary(book, written)
 
 
+LISTED = 20  # at most so many students are named
+
+
 def _points_in(gradebook: Path) -> dict[str, str]:
     """The points of each student before this run; empty if there is no gradebook that can be read."""
     with suppress(GradebookError):
@@ -273,9 +276,9 @@ def _print_changes(before: dict[str, str], book: Gradebook) -> None:
     now = {row.student.id: points_text(row.points) for row in book.rows}
     changed = [f"{s} {before[s]} -> {now[s]}" for s in now if before.get(s, now[s]) != now[s]]
     if changed:
-        more = f", and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
+        more = f", and {len(changed) - LISTED} more" if len(changed) > LISTED else ""
         who = count_of(len(changed), "student")
-        typer.echo(one_line(f"points changed, for {who}: {', '.join(changed[:SHOWN])}{more}"))
+        typer.echo(one_line(f"points changed, for {who}: {', '.join(changed[:LISTED])}{more}"))
 
 
 @app.command("mark")
@@ -476,7 +479,6 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
             raise
 
 
-SHOWN = 20  # students in a line
 SHOWN_ERRORS = (
     *(batch.BatchError, NbvalDidNotRun, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
     *(NoSuchPackage, NoSandbox, GivenCellsFailed, GradebookError),

@@ -75,13 +75,14 @@ def gradients(line: str) -> tuple[str, list[tuple[str, str]]]:
     >>> gradients("a + b, x1=y2 + 1, x2 = f(b, c=1)")
     ('a + b', [('x1', 'y2 + 1'), ('x2', 'f(b, c=1)')])
     """
-    terms = words_of(line)
+    terms: list[str] = []
+    for word in words_of(line):
+        if terms and "=" not in terms[-1] and re.match("=(?!=)", word):  # a = b
+            terms[-1] += word
+        else:
+            terms.append(word)
     texts, names = [""], list[str]()  # the tensor, then an expression for each name
-    words = iter(range(len(terms)))
-    for k in words:
-        term = terms[k]
-        if "=" not in term and re.match("=(?!=)", "".join(terms[k + 1 : k + 2])):
-            term = f"{term}{terms[next(words)]}"  # a = b
+    for term in terms:
         if begun := NAMED.fullmatch(term):
             names.append(begun[1])
             texts.append(begun[2])

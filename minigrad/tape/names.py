@@ -30,11 +30,11 @@ from minigrad.tape.document import ArrayFacts
 
 LONGEST = 40  # maximum number of characters to show of a name
 MANY = 64  # a longer list of tensors is not searched
+FEW = 8  # entries of an array that are shown in an expression
 # What `printable` writes for these signs, if it has to
 PLAIN = str.maketrans(
     dict(zip("├└─│↓→✓✗…×’", ("|", "`", "-", "|", "v", "->", "v", "x", "...", "x", "'")))
 )
-FEW = 8  # entries of an array that are shown in an expression
 
 
 def namespace_of(frame: FrameType) -> dict[str, Any]:

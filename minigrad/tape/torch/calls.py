@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from minigrad.core.tensor import Tensor
+from minigrad.nn.recurrent_cells import lstm_step
 from minigrad.tape.events import CannotRepeat, TorchCall
 from minigrad.tape.torch.operations import REDUCTIONS, documented
 
@@ -47,11 +48,8 @@ def _lstm_layer(F: ModuleType, given: Given) -> tuple[Tensor, ...]:
     h, c = (given[k].reshape(-1, size) for k in ("hx_", "cx_"))
     outputs = []
     for x in input.flip(0) if given["reverse"] else input:
-        gates = F.linear(x, given["weight0"], given["weight2"])
-        gates = gates + F.linear(h, given["weight1"], given["weight3"])
-        i, f, g, o = gates.chunk(4, -1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        h = o.sigmoid() * c.tanh()
+        a = F.linear(x, given["weight0"], given["weight2"])
+        h, c = lstm_step(a, (h, c), given["weight1"], given["weight3"])
         outputs.append(h)
     z = _ours().stack(outputs[::-1] if given["reverse"] else outputs)
     return z, h.reshape(given["hx_"].shape), c.reshape(given["cx_"].shape)
